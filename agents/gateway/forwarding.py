@@ -16,7 +16,13 @@ from channels.db import database_sync_to_async
 from agents.gateway import recording, workspace
 from agents.gateway.growing import GrowingText
 from agents.gateway.keys import REFUSAL, GatewayCaller, is_valid
-from agents.gateway.messages import Shape, chain, history_of, previous_answer_in
+from agents.gateway.messages import (
+    Shape,
+    chain,
+    conversation_in,
+    history_of,
+    previous_answer_in,
+)
 from agents.gateway.models import GatewayKey, GatewayRequest, Mode
 from agents.gateway.sessions import names_in
 from agents.gateway.upstream import Upstream, headers_returned, headers_sent, upstream_of
@@ -337,6 +343,15 @@ class Recording:
         named = names_in(asked.headers, asked.body)
         self._place = asked.key.pk, named.session, named.agent
         self._earlier = list(_open.setdefault(self._place, []))
+        if named.is_empty and previous_answer_in(asked.body):
+            # The answer may be of a session with a name.
+            others = (records for place, records in _open.items() if place[0] == asked.key.pk)
+            self._earlier = [
+                record
+                for records in others
+                for record in records
+                if record._place == self._place or record._answered.is_set()
+            ]
         _open[self._place].append(self)
         self._places: list[str] | None = None
         self._sent, self._answered, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -414,7 +429,7 @@ class Recording:
         session, shared = "", 0
         for record in self._earlier:
             await record._sent.wait()
-            if self._incoming.previous_answer and record._answered.is_set():
+            if self._incoming.continues and record._answered.is_set():
                 await record._over.wait()
             elif record._prepared is not None and not record._over.is_set():
                 mine, theirs = await self._chained(), await record._chained()
@@ -566,6 +581,7 @@ def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
         headers=headers_sent(asked.headers),
         program=asked.headers.get("user-agent", "")[:80],
         previous_answer=previous_answer_in(asked.body),
+        conversation=conversation_in(asked.shape, asked.body),
     )
 
 

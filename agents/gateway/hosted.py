@@ -227,7 +227,7 @@ def _demand_previous(incoming: Incoming) -> None:
     if (
         session is None
         or session.tree.erasing_at is not None
-        or not recording.previous_digest(session, incoming.previous_answer)
+        or not recording.previous_of(session, incoming).answer
     ):
         raise not_found(
             "The answer that previous_response_id names", "Send the whole conversation."

@@ -106,6 +106,20 @@ def previous_answer_in(body: Mapping[str, Any]) -> str:
     return printable(previous)[:128] if isinstance(previous, str) else ""
 
 
+def conversation_in(shape: Shape, body: Mapping[str, Any]) -> str:
+    """The id of the conversation that a provider of OpenAI's responses keeps for a request, as is
+    known of its `body`; "" if it names none. What was said there before is not sent again."""
+    given = body.get("conversation") if shape == "responses" else None
+    if isinstance(given, dict):
+        given = given.get("id")
+    return printable(given)[:256] if isinstance(given, str) else ""
+
+
+def conversation_digest(conversation: str) -> str:
+    """Under which place in the chain a tree has the newest answer of such a conversation."""
+    return hashlib.sha256(f"conversation\n{conversation}".encode()).hexdigest()
+
+
 def key_of(shape: Shape) -> str:
     """Under which name a request has its messages."""
     return "input" if shape == "responses" else "messages"

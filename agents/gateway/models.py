@@ -84,7 +84,8 @@ class GatewaySession(PublicIdentity):
 
 class GatewayMessage(models.Model):
     """Where a message of a session is in its tree. `digest` covers the message and all before it
-    (`agents.gateway.messages.chain`)."""
+    (`agents.gateway.messages.chain`), or stands for a conversation that the provider keeps
+    (`conversation_digest`), whose newest answer the node is."""
 
     tree = models.ForeignKey(Tree, models.CASCADE, related_name="gateway_messages")
     digest = models.CharField(max_length=64)

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 
 from agents.gateway.comparing import ComparedPart, compared
 from agents.gateway.hiding import HidableResult, results_of
-from agents.gateway.messages import history_of
+from agents.gateway.messages import chain, history_of
 from agents.gateway.models import GatewayRequest, GatewaySession, Mode
 from agents.gateway.recording import KEPT_REQUESTS
 from agents.gateway.workspace import words_before
@@ -168,4 +168,7 @@ def transcript_shown(
         return session.transcript
     original = newest[0].original if newest else {}
     messages = history_of(newest[0].shape, original).messages if original else ()  # type: ignore[arg-type]
-    return words_before(user, session, messages)
+    # A request that goes on from an answer that the provider keeps begins behind that.
+    goes_on = bool(messages) and newest[0].shape == "responses"
+    goes_on = goes_on and chain(messages)[-1] != newest[0].digest
+    return words_before(user, session, messages, goes_on=goes_on)

@@ -94,8 +94,23 @@ class Incoming:
     headers: dict[str, str]
     program: str = ""
     previous_answer: str = ""  # the provider's id of the answer that this request continues
+    conversation: str = ""  # the provider's id of the conversation that it keeps
     is_agent: bool = False
     demands_images: bool = False
+
+    @property
+    def continues(self) -> bool:
+        """Whether its provider may hold what was said before, which it does not send again."""
+        return bool(self.previous_answer or self.conversation)
+
+
+@dataclass(frozen=True)
+class Previous:
+    """What a request goes on from without sending it: the places in the chain of an answer, and of
+    the message that it answers; "" for none."""
+
+    answer: str = ""
+    asked: str = ""
 
 
 # A request.
@@ -120,7 +135,7 @@ def place(
     """(the node of the last message, its place in the chain), after recording the messages that the
     tree does not have; `model` is the author of answers, `but_last` leaves out the last message."""
     tree, actor = session.tree, incoming.actor
-    before = previous_digest(session, incoming.previous_answer)
+    before = previous_of(session, incoming).answer
     if incoming.shape == "completions":
         prompt = rules.text_of(incoming.history.messages[0])
         return execute(actor, tree, record_prompt, Told(participant=model.uid, prompt=prompt)), ""
@@ -259,14 +274,24 @@ def _awaited(incoming: Incoming, digests: Sequence[str]) -> bool:
     return has_waited
 
 
-def previous_digest(session: GatewaySession, answer_id: str) -> str:
-    """The place of the answer that a request continues; "" if it names none."""
-    if not answer_id:
-        return ""
-    if (message := find_answer(answer_id)) is not None:
-        return message.digest if message.tree_id == session.tree_id else ""
-    rows = GatewayRequest.objects.filter(session=session, answer_id=answer_id)
-    return rows.values_list("answer_digest", flat=True).first() or ""
+def previous_of(session: GatewaySession, incoming: Incoming) -> Previous:
+    """What a request goes on from that is recorded in its session. One that sends an answer sends
+    all of its conversation, also where that has an id."""
+    if incoming.previous_answer:
+        if (message := find_answer(incoming.previous_answer)) is not None:
+            is_here = message.tree_id == session.tree_id
+            return Previous(message.digest) if is_here else Previous()
+        rows = GatewayRequest.objects.filter(session=session, answer_id=incoming.previous_answer)
+    elif incoming.conversation and all(
+        message["role"] != "assistant" for message in incoming.history.messages
+    ):
+        digest = rules.conversation_digest(incoming.conversation)
+        newest = GatewayMessage.objects.filter(tree=session.tree_id, digest=digest)
+        rows = GatewayRequest.objects.filter(call__uid__in=newest.values("node__call_uid"))
+    else:
+        return Previous()
+    places = rows.values_list("answer_digest", "digest").first()
+    return Previous(*places) if places else Previous()
 
 
 def _with_images(incoming: Incoming, tree: Tree, message: Message) -> list[dict[str, Any]]:
@@ -390,10 +415,11 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
     if uid:
         return rows.filter(uid=uid).first()
     unnamed = rows.filter(name="", agent="")
+    # An answer's id leaves no doubt: its session may have a name that this request leaves out.
     if (message := find_answer(incoming.previous_answer)) is not None:
-        return unnamed.filter(tree=message.tree_id).first()
+        return rows.filter(tree=message.tree_id).first()
     if incoming.previous_answer:
-        return unnamed.filter(requests__answer_id=incoming.previous_answer).first()
+        return rows.filter(requests__answer_id=incoming.previous_answer).first()
     if incoming.shape == "completions":
         return _session_of_text(unnamed, rules.text_of(incoming.history.messages[0]))
     # Two conversations may begin alike: one message is not enough to know a session by.
@@ -621,6 +647,13 @@ def _record_answer(request: GatewayRequest, answer: AnswerToRecord) -> list[Node
         nodes += added
     if not nodes:
         end_beside(writer, call, None, finish=answer.finish)
+    conversation = rules.conversation_in(cast(Shape, request.shape), call.request.get("body") or {})
+    if nodes and conversation and answer.status == AnswerProgress.DONE:
+        GatewayMessage.objects.update_or_create(
+            tree=tree,
+            digest=rules.conversation_digest(conversation),
+            defaults={"node": nodes[0]},
+        )
     writer.flush()
     seal(call, answer.received, nodes)
     if nodes:

@@ -100,10 +100,10 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     """A request with the workspace; only reads. Because of a `failure`, what is new goes as the
     program sent it."""
     session, uid = _session_of(incoming, uid)
-    before = ""
+    previous = recording.Previous()
     if session is not None:
-        before = recording.previous_digest(session, incoming.previous_answer)
-    digests, messages = _names(incoming, before), incoming.history.messages
+        previous = recording.previous_of(session, incoming)
+    digests, messages = _names(incoming, previous.answer), incoming.history.messages
     users = [
         digest
         for digest, message in zip(digests, messages, strict=True)
@@ -113,7 +113,9 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
     roles = [message["role"] for message in messages[:-1]]
     answers = [digest for digest, role in zip(digests, roles, strict=False) if role != "user"][-1:]
     names = [_head_name(incoming), *users, *answers]
-    known = _sent_before(uid, names)
+    earlier = _own_names(incoming, [previous.asked])[0] if previous.asked else ""
+    known = _sent_before(uid, [*names, *filter(None, [earlier])])
+    held = [known.pop(earlier)] if earlier in known else []
     # A fork is sent what the session that it was forked from was sent, and goes on with its
     # workspace and what is hidden there.
     origin = recording.fork_origin(incoming) if session is None else None
@@ -136,11 +138,19 @@ def prepare(incoming: Incoming, uid: str = "", *, failure: str = "") -> Prepared
             for row in new:
                 row.names_results = row.name in since
                 if row.name == names[0]:
-                    row.text, row.left_out = _system(incoming, basis), _hidden(incoming)
+                    row.text = _system(incoming, basis, goes_on=bool(previous.answer))
+                    row.left_out = _hidden(incoming)
                 elif is_told and row.name == digests[-1] == users[-1]:
                     # others have been sent, or were said elsewhere
                     head = known[names[0]] if names[0] in known else new[0]
-                    told = SentBefore(list(sent_users.values()), head.text, hidden, arrived)
+                    told = SentBefore(
+                        list(sent_users.values()),
+                        head.text,
+                        hidden,
+                        arrived,
+                        held,
+                        goes_on=bool(previous.answer),
+                    )
                     _state(row, incoming, basis, told)
         except Exception as error:  # whatever it is: what is new goes as the program sent it
             log.warning("a workspace could not be added", exc_info=True)
@@ -284,8 +294,7 @@ def sent_as_it_was(incoming: Incoming, session: GatewaySession) -> None:
     """Keeps that the provider was sent a request without any workspace: what it has seen is never
     given one later."""
     messages = incoming.history.messages
-    before = recording.previous_digest(session, incoming.previous_answer)
-    digests = _names(incoming, before)
+    digests = _names(incoming, recording.previous_of(session, incoming).answer)
     pairs = zip(digests, messages, strict=True)
     users = [digest for digest, message in pairs if message["role"] == "user"]
     rows = _rows(incoming, session.uid, [_head_name(incoming), *users])
@@ -325,7 +334,10 @@ def _reader(incoming: Incoming) -> Actor:
 def _names(incoming: Incoming, before: str = "") -> list[str]:
     """The names of the texts behind the messages, by their places in the chain: agents that answer
     in the same session have texts of their own."""
-    digests = rules.chain(incoming.history.messages, before)
+    return _own_names(incoming, rules.chain(incoming.history.messages, before))
+
+
+def _own_names(incoming: Incoming, digests: list[str]) -> list[str]:
     if not incoming.is_agent:
         return digests
     uid = incoming.model.uid
@@ -339,12 +351,15 @@ def _names(incoming: Incoming, before: str = "") -> list[str]:
 class SentBefore:
     """What a provider knows when a message is added: the texts that were sent on its path, the
     oldest first, and the head; the ids of the results that it is not sent, and a line for each that
-    is new."""
+    is new. If the request `goes_on` from an answer that the provider keeps, `held` is the text
+    behind the message that was answered there."""
 
     path: list[AddedText]
     head: str
     hidden: list[str]
     arrived: list[str]
+    held: list[AddedText]
+    goes_on: bool
 
 
 def _arrived(messages: Sequence[Message], are_new: Sequence[bool]) -> list[str]:
@@ -383,7 +398,7 @@ def _state(
     row.lasts_a_turn = _has_turn_messages(incoming)
     known = (
         earlier.stated
-        for earlier in reversed(told.path)
+        for earlier in reversed([*told.held, *told.path])
         if earlier.stated and not earlier.lasts_a_turn
     )
     last: Mapping[str, str] = {} if row.lasts_a_turn else next(known, {})
@@ -391,8 +406,9 @@ def _state(
     changed = sections.stated(now, before)
     outside = {AUGMENTS: loaded}
     source = _source(session)
-    if session is not None and source != last.get(SOURCE, OWN if last else ""):
-        outside[TRANSCRIPT] = transcript_of(incoming.actor.user, session, incoming.history.messages)
+    if session is not None and source != last.get(SOURCE, OWN if last or told.goes_on else ""):
+        user, messages = incoming.actor.user, incoming.history.messages
+        outside[TRANSCRIPT] = transcript_of(user, session, messages, goes_on=told.goes_on)
     else:
         outside[TRANSCRIPT] = last.get(TRANSCRIPT, "")
     differing = {}
@@ -400,6 +416,8 @@ def _state(
         if text != last.get(name, text if text and text in told.head else ""):
             differing[name] = text or sections.framed(name, sections.EMPTY)
     if not changed and not differing and not told.arrived and last:
+        if incoming.shape == "responses":  # the next request may send none of the messages again
+            row.stated = dict(last)
         return
     shown = [*((name, text) for name, text in outside.items() if name in differing and text), *now]
     status = sections.framed("STATUS", _sizes(incoming, told, shown))
@@ -532,7 +550,7 @@ def _tool_name(tool: Any) -> str:
     return str((function if isinstance(function, dict) else tool).get("name", ""))
 
 
-def _system(incoming: Incoming, session: GatewaySession | None) -> str:
+def _system(incoming: Incoming, session: GatewaySession | None, *, goes_on: bool) -> str:
     """The system text: the persona, what the program said, the loaded augments, and the beginning
     of what was said before its conversation was cleared."""
     core = incoming.history.system
@@ -546,7 +564,7 @@ def _system(incoming: Incoming, session: GatewaySession | None) -> str:
         workspace = access.workspace_of(_reader(incoming).participant, tree)
         parts += [
             _loaded(workspace),
-            transcript_of(user, session, incoming.history.messages),
+            transcript_of(user, session, incoming.history.messages, goes_on=goes_on),
         ]
     return "\n\n".join(filter(None, parts))
 
@@ -573,22 +591,28 @@ def _source(session: GatewaySession | None) -> str:
     return f"tree {session.attached.uid}" if session.attached is not None else OWN
 
 
-def transcript_of(user: User, session: GatewaySession, messages: Sequence[Message]) -> str:
+def transcript_of(
+    user: User, session: GatewaySession, messages: Sequence[Message], *, goes_on: bool
+) -> str:
     """The section TRANSCRIPT: what was said before the conversation that begins with these
-    messages."""
+    messages, or `goes_on` with them."""
     text = session.transcript
     if text is None:
-        text = words_before(user, session, messages)
+        text = words_before(user, session, messages, goes_on=goes_on)
     return sections.framed(TRANSCRIPT, escaped(text)) if text.strip() else ""
 
 
-def words_before(user: User, session: GatewaySession, messages: Sequence[Message]) -> str:
+def words_before(
+    user: User, session: GatewaySession, messages: Sequence[Message], *, goes_on: bool
+) -> str:
     """The words of the conversation that was last held in the tree whose workspace a session is
     sent, a line each; without tools, each shortened. Empty if the program has not begun another one
     there since."""
     tree = workspace_tree(user, session)
     nodes = nodes_in(tree.pk)
     if tree.pk == session.tree_id:
+        if goes_on:
+            return ""
         opening = rules.chain(messages[:1])
         held = GatewayMessage.objects.filter(tree=tree, digest__in=opening).first()
         openings = Node.objects.filter(parent_slot=root_of(tree).slot_id, pruned=False)

@@ -293,7 +293,7 @@ def test_a_cleared_conversation_keeps_the_workspace_and_is_told_what_was_said(
 def test_a_broken_renderer_sends_the_original(
     program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("broken on purpose")
 
     monkeypatch.setattr(workspace, "_system", broken)

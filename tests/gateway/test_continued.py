@@ -1,0 +1,120 @@
+"""Requests of which the provider holds what was said before: those that go on from an answer by
+its id, or in a conversation that has one."""
+
+import json
+from typing import Any
+
+import pytest
+
+from agents.gateway.keys import make_key
+from agents.gateway.models import GatewayRequest, GatewaySession
+from agents.gateway.queries import transcript_shown
+from loom.access import Actor
+from loom.engine.context import Request
+from loom.engine.execute import execute_line
+from loom.people.models import Participant
+from tests.gateway.conftest import Program, run, shape_of
+from tests.providers.scripted import ScriptedProvider
+from tests.providers.scripts import Script, fails
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NAMED = {"x_loom_session": "s"}
+PATH = {"first": {"A1": {"second": {"A2": {"third": {"A3": {}}}}}}}
+
+
+def answers(number: int) -> Script:
+    """An answer of OpenAI's responses, with an id of its own."""
+    words = {"type": "output_text", "text": f"A{number}", "annotations": []}
+    message = {"type": "message", "role": "assistant", "status": "completed", "content": [words]}
+    body = {"id": f"resp_{number}", "object": "response", "status": "completed"}
+    whole = json.dumps({**body, "output": [message]}).encode()
+    return Script(body=whole, headers=(("content-type", "application/json"),))
+
+
+@pytest.fixture(params=["observe", "workspace"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def program(actor: Actor, model: Participant, mode: str) -> Program:
+    """A program of the owner, in each mode."""
+    return Program(make_key(actor.user, model.uid, name="program", mode=mode)[1])
+
+
+def talk(program: Program, first: dict[str, str], *bodies: dict[str, Any]) -> None:
+    """Sends these requests; the `first` with headers of its own."""
+
+    async def whole() -> None:
+        for number, body in enumerate(bodies):
+            given = {"model": "echo-1", "instructions": "Be good.", **body}
+            await program.send("POST", "/responses", given, **({} if number else first))
+
+    run(whole())
+
+
+BY_ID = (
+    {"input": "first"},
+    {"input": "second", "previous_response_id": "resp_1"},
+    {"input": "third", "previous_response_id": "resp_2"},
+)
+BY_CONVERSATION = (
+    {"input": "first", "conversation": "conv_1"},
+    {"input": "second", "conversation": {"id": "conv_1"}},
+    {"input": "third", "conversation": "conv_1"},
+)
+
+
+@pytest.mark.parametrize("first", [{}, NAMED], ids=["unnamed", "named"])
+@pytest.mark.parametrize("bodies", [BY_ID, BY_CONVERSATION], ids=["by id", "in a conversation"])
+def test_a_conversation_that_the_provider_keeps_is_one_path(
+    program: Program, provider: ScriptedProvider, first: dict[str, str], bodies: Any
+) -> None:
+    if first and bodies is BY_CONVERSATION:  # the name of the session goes before that
+        program.headers = {"x-loom-session": "s"}
+    provider.script(*map(answers, (1, 2, 3)))
+    talk(program, first, *bodies)
+    assert shape_of(GatewaySession.objects.get()) == PATH
+
+
+@pytest.mark.parametrize("mode", ["workspace"])
+@pytest.mark.parametrize("bodies", [BY_ID, BY_CONVERSATION], ids=["by id", "in a conversation"])
+def test_the_provider_is_sent_only_what_changed(
+    program: Program, actor: Actor, provider: ScriptedProvider, bodies: Any
+) -> None:
+    provider.script(*map(answers, (1, 2, 3, 4)))
+    more = {**bodies[2], "input": "fourth"}
+    more |= {"previous_response_id": "resp_3"} if "previous_response_id" in more else {}
+    no_instructions = {**more, "instructions": None}
+    talk(program, {}, *bodies[:2])
+    session = GatewaySession.objects.get()
+    execute_line(actor, session.tree, Request('todo add "look at the sea"'))
+    talk(program, {}, bodies[2], no_instructions)
+    first, second, third, fourth = (request.body.decode() for request in provider.seen)
+    assert "---WORKSPACE revision" in first and "only what changed" not in first
+    assert "only what changed" in second and "only what changed" in third
+    assert "look at the sea" not in second and "look at the sea" in third
+    assert "---WORKSPACE" not in fourth
+    assert not any("TRANSCRIPT" in body for body in (first, second, third, fourth))
+    newest = list(GatewayRequest.objects.all()[:1])
+    assert transcript_shown(actor.user, session, newest) == ""
+
+
+def test_a_refused_message_of_a_conversation_is_the_same_when_it_comes_again(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(answers(1), fails(400), answers(2), answers(3))
+    talk(program, {}, *BY_CONVERSATION[:2], *BY_CONVERSATION[1:])
+    assert shape_of(GatewaySession.objects.get()) == PATH
+    assert provider.seen[1].body == provider.seen[2].body
+
+
+@pytest.mark.parametrize("mode", ["observe"])
+def test_a_whole_conversation_with_an_id_is_known_by_what_it_sends(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.script(answers(1), answers(2))
+    history = [{"role": "user", "content": "first"}, {"role": "assistant", "content": "A1"}]
+    whole = [*history, {"role": "user", "content": "second"}]
+    talk(program, {}, BY_CONVERSATION[0], {**BY_CONVERSATION[0], "input": whole})
+    assert shape_of(GatewaySession.objects.get()) == {"first": {"A1": {"second": {"A2": {}}}}}
