@@ -31,6 +31,7 @@ from agents.gateway.models import (
     Standing,
 )
 from agents.gateway.recording import Incoming
+from agents.gateway.tool_filter import without_tools
 from agents.generation_requests import loaded_augments
 from loom import access
 from loom.access import Actor
@@ -526,28 +527,13 @@ def _head_name(incoming: Incoming) -> str:
 def _with_head(incoming: Incoming, head: AddedText) -> dict[str, Any]:
     """The body with the system text and tools of this session: made when the program sends a head
     for the first time, and the same ever after."""
-    body = _without_tools(incoming.sent, head.left_out)
+    body = without_tools(incoming.shape, incoming.sent, head.left_out)
     return with_system(incoming.shape, body, head.text)
 
 
 def _hidden(incoming: Incoming) -> list[str]:
     """The names of tools that are not passed on for this participant."""
     return [str(name) for name in incoming.model.tool_filter]
-
-
-def _without_tools(body: dict[str, Any], hidden: list[str]) -> dict[str, Any]:
-    tools = body.get("tools")
-    if not hidden or not isinstance(tools, list):
-        return body
-    kept = [tool for tool in tools if _tool_name(tool) not in hidden]
-    return {**body, "tools": kept} if len(kept) < len(tools) else body
-
-
-def _tool_name(tool: Any) -> str:
-    if not isinstance(tool, dict):
-        return ""
-    function = tool.get("function")
-    return str((function if isinstance(function, dict) else tool).get("name", ""))
 
 
 def _system(incoming: Incoming, session: GatewaySession | None, *, goes_on: bool) -> str:
