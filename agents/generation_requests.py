@@ -56,7 +56,7 @@ from loom.engine import jobs
 from loom.language.slices import part_size
 from loom.links.vocabulary import names_for
 from loom.participants.provider_keys import allowed_addresses, key_of
-from loom.participants.provider_kinds import PROBED
+from loom.participants.provider_kinds import PROBED, room_in
 from loom.people.names import as_sent as name_sent
 from loom.text.frames import escaped
 from loom.text.shortening import plain
@@ -91,7 +91,7 @@ def assembled(place: PromptPlace, *, limit: int = 0, counted: Counted = count) -
             closing=_closing(asks, place),
             request=asks,
             truncation=truncation_for(turn.invoked_by if turn else place.actor.person, place.tree),
-            limit=limit or agent.context_limit - place.number("truncation_reserve"),
+            limit=limit or room_in(agent.context_limit, place.number("truncation_reserve")),
             counted=counted,
             stated=turn.rounds[-1].get("stated", {}) if turn and turn.rounds else {},
             agents=agents,
@@ -258,7 +258,7 @@ def _order_of_round(turn: Turn, asked: AskedParticipant) -> GenerationOrder:
         try:
             kept = {**prepared_round(turn, actor), "kept": 0}  # it is the same round
         except PromptTooLong as long:
-            raise too_long(long) from None
+            raise too_long(long, agent) from None
         turn_lifecycle.replace_request(turn, kept)
     sent = as_sent(kept)
     ask = ProviderRequest(

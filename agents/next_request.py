@@ -83,7 +83,7 @@ def next_request(member: Actor, tree: Tree, options: PreviewOptions) -> Next:
             return _of_turn(member, tree, options)
         return _of_candidate(member, tree, options)
     except PromptTooLong as long:
-        raise too_long(long) from None
+        raise too_long(long, options.participant) from None
 
 
 def usual(agent: Participant) -> How:

@@ -10,6 +10,7 @@ from loom.engine.models import Step
 from loom.errors import CommandError
 from loom.language.lines import ParsedCommand, makes_window, read
 from loom.language.refs import ParseError
+from loom.people.models import Participant
 from loom.text.shortening import without_name
 
 REPEATED = CommandError(
@@ -66,13 +67,20 @@ def refusal_text(step: Step, where: str = "") -> str:
     return f"{head}\n  hint: {step.hint}" if step.hint else head
 
 
-def too_long(long: PromptTooLong) -> CommandError:
-    """The refusal of a path that is too long: the same for subjects and turns. It stays as long
-    however often it is asked for, so that it is not tried again as it is."""
+def too_long(long: PromptTooLong, reader: Participant) -> CommandError:
+    """The refusal of a path that is too long for a `reader`: the same for subjects and turns. It
+    stays as long however often it is asked for, so that it is not tried again as it is."""
+    message, hint = str(long), "use a shorter path, or let it be cut"
+    if not long.is_room:
+        message = (
+            f"What {reader.name} is sent beside the path leaves no room for it in the "
+            f"{reader.context_limit:,} tokens that it reads."
+        )
+        hint = "ask for less at once; an owner can raise its context limit, if the model reads more"
     return CommandError(
         "LIMIT_EXCEEDED",
-        str(long),
-        hint="use a shorter path, or let it be cut",
+        message,
+        hint=hint,
         is_size=True,
         retryable=False,
     )

@@ -99,7 +99,7 @@ def order_of_candidate(
     try:
         return _order(order, reading)
     except PromptTooLong as long:
-        raise too_long(long) from None
+        raise too_long(long, participant) from None
 
 
 def _order(order: GenerationOrder, reading: SubjectPath) -> GenerationOrder:

@@ -150,7 +150,7 @@ def _assemble(turn: Turn) -> bool:
     except CommandError as refused:
         return _fail(turn, refused)
     except PromptTooLong as long:
-        return _fail(turn, too_long(long))
+        return _fail(turn, too_long(long, turn.participant))
     except BrokenConnection as broken:
         return _finish(turn, f"interrupted:{broken.failure.kind}", broken.failure.error)
     return False

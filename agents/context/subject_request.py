@@ -25,9 +25,11 @@ MARKER = "[…]"
 
 
 class PromptTooLong(ValueError):
-    """The text that must be sent exceeds the limit; the message is one sentence."""
+    """The text that must be sent exceeds the limit; the message is one sentence. There `is_room`
+    for a path if the text beside it does not take all of the limit."""
 
     def __init__(self, tokens: int, room: int) -> None:
+        self.is_room = room > 0
         super().__init__(
             f"The path has about {tokens:,} tokens, and there is room for {max(room, 0):,}."
         )

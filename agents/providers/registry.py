@@ -16,7 +16,7 @@ from agents.providers.values import (
     BrokenConnection,
     Failure,
 )
-from loom.participants.provider_kinds import LOCAL_WINDOW
+from loom.participants.provider_kinds import LOCAL_WINDOW, room_in
 from loom.people.grove_settings import number_of
 from loom.text import hashes
 from loom.text.images import described
@@ -127,7 +127,7 @@ def limit_of(provider: Provider, agent: "Participant", grove: "Grove") -> int:
     """The most tokens that a request to a participant of the grove may have."""
     if provider.context:
         return provider.context - SMALL_RESERVE
-    return agent.context_limit - number_of(grove.settings, "truncation_reserve")
+    return room_in(agent.context_limit, number_of(grove.settings, "truncation_reserve"))
 
 
 def sees(participant: "Participant") -> bool:

@@ -189,6 +189,7 @@ class Kind:
 
 LOCAL: Final = "local"
 RESERVE: Final = 1024  # tokens of a context, reserved for the answer (docs/model.md §6.3)
+RESERVED_SHARE: Final = 4  # of a context, at most this part is reserved
 LOCAL_LIMITS: Final = (4096, 2048)  # tokens read and written by other local models, if unsaid
 LOCAL_WINDOW: Final = 1200  # tokens that the embedded model reads within 5 s on two cores
 KINDS: Final = (
@@ -314,3 +315,9 @@ def samplers_of(model_ref: str, can: Mapping[str, bool]) -> frozenset[str]:
         return frozenset(taken | {"stop"} | ({"grammar"} if can.get("grammar") else set()))
     documented = _DOCUMENTED.get(model_ref.partition(":")[0], frozenset({"stop"}))
     return documented | ({"grammar"} if can.get("grammar") else frozenset())
+
+
+def room_in(context_limit: int, reserve: int = RESERVE) -> int:
+    """The most tokens that a request may have: those of the context without what is reserved for
+    the answer, which is at most a quarter of a small one."""
+    return context_limit - min(reserve, context_limit // RESERVED_SHARE)

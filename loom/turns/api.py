@@ -272,11 +272,13 @@ def _outcome(body: dict[str, Any]) -> tuple[bool, dict[str, Any]]:
 
 
 def _failed(body: dict[str, Any], error: dict[str, Any]) -> CommandError:
+    code, retryable = error.get("code", "MODEL_ERROR"), bool(error.get("retryable"))
     refused = CommandError(
-        "MODEL_ERROR",
+        code,
         str(error["message"]),
         hint=str(error.get("hint", "")) or "try again, or ask another model",
-        retryable=bool(error.get("retryable")),
+        is_size=code == "LIMIT_EXCEEDED" and not retryable,  # other limits pass
+        retryable=retryable,
     )
     return _named(refused, body)
 

@@ -35,7 +35,7 @@ def long(actor: Actor, tree: Tree, model: Participant) -> Tree:
     for n in range(TEXTS):
         execute_line(actor, tree, Request(f'respond here "Text {n}: {"word " * 158}"'))
     Tree.objects.filter(pk=tree.pk).update(system_context="The context of the tree.")
-    Participant.objects.filter(pk=model.pk).update(context_limit=1024 + 1300)
+    Participant.objects.filter(pk=model.pk).update(context_limit=1733)  # room for 1,300
     return tree
 
 
@@ -77,6 +77,27 @@ def test_stopping_at_the_limit_is_an_error_and_nobody_is_asked(
     ended = run(*ask("continue n:1"))
     assert ended.status == "failed" and ended.error and ended.error["code"] == "LIMIT_EXCEEDED"
     assert not provider.seen
+
+
+def test_a_model_that_reads_a_thousand_tokens_answers(
+    long: Tree, model: Participant, ask: Say, provider: ScriptedProvider
+) -> None:
+    """What is reserved for the answer is at most a quarter of a small context."""
+    Participant.objects.filter(pk=model.pk).update(context_limit=1000)
+    text = sent(ask, provider)
+    assert held(text)[-1] == TEXTS - 1 and len(text) <= 4 * 760
+
+
+def test_a_context_without_room_for_a_path_is_named_as_the_cause(
+    long: Tree, model: Participant, ask: Say, provider: ScriptedProvider
+) -> None:
+    persona = "You write plainly. " * 100
+    Participant.objects.filter(pk=model.pk).update(context_limit=400, persona=persona)
+    ended = run(*ask("continue n:1"))
+    error = ended.error or {}
+    assert error["code"] == "LIMIT_EXCEEDED" and not error["retryable"]
+    assert "no room for it in the 400 tokens" in error["message"]
+    assert "raise its context limit" in error["hint"] and not provider.seen
 
 
 def test_a_person_chooses_their_own_truncation_in_a_tree(

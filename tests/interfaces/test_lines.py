@@ -12,6 +12,7 @@ from agents.providers.values import Failure
 from loom.access import Actor
 from loom.engine.models import Event, Step
 from loom.engine.streams import head
+from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node, Tree
@@ -197,6 +198,21 @@ def test_continue_goes_on_running(send: Send, muse: Participant) -> None:
     assert send("tree", wait=121).status_code == 429
 
 
+def limit(*, is_size: bool) -> dict[str, object]:
+    """The error of a generation that exceeded a limit, of a size or of a day."""
+    refused = CommandError(
+        "LIMIT_EXCEEDED", "Too much.", hint="less", is_size=is_size, retryable=not is_size
+    )
+    return refused.body
+
+
+FAILURES = {
+    "": Failure("server", "it broke").error,
+    "too long": limit(is_size=True),
+    "used up": limit(is_size=False),
+}
+
+
 @pytest.fixture
 def worker(muse: Participant, transactional_db: None) -> Iterator[Callable[..., None]]:
     """`worker(text, text…)` lands the next generations with these texts, "" as a failure."""
@@ -211,9 +227,10 @@ def worker(muse: Participant, transactional_db: None) -> Iterator[Callable[..., 
                         row = Generation.objects.filter(status="queued").order_by("id").first()
                     held = generation_lifecycle.take(row.uid, lease="x", seconds=60)
                     assert held is not None
-                    error = None if text else Failure("server", "it broke").error
+                    error = FAILURES.get(text)
+                    words = "" if error else text
                     generation_lifecycle.end_generation(
-                        row.uid, lease="x", text=text, chunk=1, finish="complete", error=error
+                        row.uid, lease="x", text=words, chunk=1, finish="complete", error=error
                     )
             finally:
                 connection.close()
@@ -233,6 +250,19 @@ def test_wait_answers_with_the_nodes(worker: Callable[..., None], send: Send, tr
     assert body["refs"] == refs
     assert body["reply"].splitlines()[0].startswith("✓ 2 continuations from [")
     assert sum(line.startswith("  ✗ ") for line in body["reply"].splitlines()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("text", "status"), [("too long", 413), ("used up", 429)])
+def test_wait_says_which_limit_was_exceeded(
+    worker: Callable[..., None], send: Send, text: str, status: int
+) -> None:
+    worker(text)
+    answer = send("continue from root", wait=60)
+    body = answer.json()
+    is_passing = status == 429
+    expected = (status, "LIMIT_EXCEEDED", is_passing)
+    assert (answer.status_code, body["code"], body["retryable"]) == expected
 
 
 @pytest.mark.django_db(transaction=True)

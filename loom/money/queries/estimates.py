@@ -7,7 +7,7 @@ from loom.access import Actor
 from loom.money.queries.allowances import left_body
 from loom.money.queries.token_counts import tokens_of_parts
 from loom.participants.prices import caches_from, prices_of
-from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, RESERVE
+from loom.participants.provider_kinds import LOCAL, LOCAL_WINDOW, room_in
 from loom.people.models import Participant
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.lookup import path_of
@@ -35,7 +35,7 @@ def _reading(model: Participant, texts: Sequence[str]) -> dict[str, Any]:
     tokens, how = tokens_of_parts((model.persona, *texts), model.model_ref)
     prices = prices_of(model)
     is_local = model.model_ref.partition(":")[0] == LOCAL
-    limit = LOCAL_WINDOW if is_local else max(0, model.context_limit - RESERVE)
+    limit = LOCAL_WINDOW if is_local else room_in(model.context_limit)
     return {
         "participant": model.uid,
         "name": model.name,

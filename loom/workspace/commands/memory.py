@@ -17,6 +17,7 @@ from loom.language.verbs import Phrases, Verb
 from loom.links.foot import portals_of
 from loom.links.trail_steps import way_of
 from loom.links.trails import step_line, stops_of
+from loom.participants.provider_kinds import room_in
 from loom.people.grove_settings import number_of
 from loom.permissions import LOOM, READ_DOCUMENTS
 from loom.text.counts import counted
@@ -390,6 +391,6 @@ def _used(context: Context) -> str:
     turn = Turn.objects.filter(uid=context.turn).first() if context.turn else None
     if turn is None or not turn.prepared:
         return ""
-    kept_free = number_of(context.tree.grove.settings, "truncation_reserve")
-    used, limit = turn.prepared["tokens"], turn.participant.context_limit - kept_free
+    reserve = number_of(context.tree.grove.settings, "truncation_reserve")
+    used, limit = turn.prepared["tokens"], room_in(turn.participant.context_limit, reserve)
     return f"Context: {used:,} tokens used · {max(limit - used, 0):,} available"
