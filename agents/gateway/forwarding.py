@@ -18,6 +18,7 @@ from agents.gateway.growing import GrowingText
 from agents.gateway.keys import REFUSAL, GatewayCaller, is_valid
 from agents.gateway.messages import (
     Shape,
+    can_be_written_again,
     chain,
     conversation_in,
     history_of,
@@ -68,8 +69,9 @@ class Replying(Protocol):
 @dataclass(frozen=True)
 class ProgramRequest:
     """A request of a program: who sent it with which key, its shape, its address behind `/v1` with
-    the query, its headers by lower-case name, its bytes, and the JSON object in them. `agent` is
-    the agent of the grove that it asks, if its provider is called instead of the key's."""
+    the query, its headers by lower-case name, its bytes as they came, the JSON object in them, and
+    the bytes without their compression. `agent` is the agent of the grove that it asks, if its
+    provider is called instead of the key's."""
 
     caller: GatewayCaller
     shape: Shape
@@ -78,6 +80,7 @@ class ProgramRequest:
     headers: dict[str, str]
     raw: bytes = field(repr=False)
     body: dict[str, Any] = field(repr=False)
+    plain: bytes = field(default=b"", repr=False)
     agent: Participant | None = None
 
     @property
@@ -99,6 +102,8 @@ class ProgramRequest:
         """The request as it goes to the provider."""
         query = f"?{self.query}" if self.query else ""
         headers = {**headers_sent(self.headers), **upstream.key_headers}
+        if raw is not self.raw:  # other bytes than the program's own are not compressed
+            headers.pop("content-encoding", None)
         return Outgoing(f"{upstream.base_url}{self.path}{query}", headers, raw, method)
 
 
@@ -407,8 +412,12 @@ class Recording:
         return is_wanted and self._asked.shape != "completions"
 
     async def prepared(self) -> bytes:
-        """The request with the workspace; empty if that failed, and the original is sent."""
+        """The request with the workspace; empty if the original is sent: nothing is added to it,
+        or that failed."""
         try:
+            if not await asyncio.to_thread(can_be_written_again, self._asked.plain):
+                self.has_failed = True
+                return b""
             uid = ""
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PREPARING_S):
@@ -420,7 +429,10 @@ class Recording:
             self.has_failed = True
         finally:
             self._sent.set()
-        return b"" if self._prepared is None else self._prepared.raw
+        prepared = self._prepared
+        if prepared is None or prepared.body is self._asked.body:
+            return b""
+        return prepared.raw
 
     async def _continued(self) -> str:
         """Waits until the texts of earlier requests are stored, and the answer that this one names
@@ -543,7 +555,7 @@ async def _paid(asked: ProgramRequest, received: Received, *, is_text: bool) -> 
         asked.model,
         asked.shape,
         named=asked.body.get("model"),
-        sent=asked.raw,
+        sent=asked.plain,
         received=received,
         is_text=is_text,
     )

@@ -143,7 +143,11 @@ def _as_agent(asked: ProgramRequest) -> ProgramRequest:
         )
     body = {**asked.body, "model": model}
     caller = replace(asked.caller, is_used_up=is_used_up(agent, asked.actor.participant))
-    return replace(asked, caller=caller, agent=agent, body=body, raw=rules.raw_of(body))
+    raw = rules.raw_of(body)
+    headers = {name: value for name, value in asked.headers.items() if name != "content-encoding"}
+    return replace(
+        asked, caller=caller, agent=agent, body=body, raw=raw, plain=raw, headers=headers
+    )
 
 
 def _start(asked: ProgramRequest) -> Running:

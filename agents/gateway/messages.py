@@ -20,6 +20,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, TypeGuard
 from urllib.parse import unquote
 
@@ -458,6 +459,40 @@ def raw_of(body: dict[str, Any]) -> bytes:
     if raw is not None:
         return raw
     return json.dumps(_with_numbers(body), separators=(",", ":")).encode()
+
+
+class _OtherwiseError(Exception):
+    """JSON would say something else if it were written again."""
+
+
+def can_be_written_again(raw: bytes) -> bool:
+    """Whether JSON says the same once it is read and written again: no number is rounded, too large
+    or none, and no object has a key twice."""
+    try:
+        json.loads(
+            raw, parse_float=_exact, parse_constant=_refused, object_pairs_hook=_with_each_key
+        )
+    except (_OtherwiseError, ArithmeticError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _exact(written: str) -> float:
+    value = float(written)
+    if not math.isfinite(value) or Decimal(repr(value)) != Decimal(written):
+        raise _OtherwiseError
+    return value
+
+
+def _refused(_: str) -> None:
+    raise _OtherwiseError
+
+
+def _with_each_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise _OtherwiseError
+    return value
 
 
 def _raw(body: dict[str, Any]) -> bytes | None:

@@ -5,6 +5,7 @@ provider or to an agent of this installation. Asynchronous throughout: a stream 
 for a failure. See docs/gateway.md.
 """
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,6 +15,7 @@ from typing import Any
 from channels.db import database_sync_to_async
 
 from agents.gateway import forwarding, hosted
+from agents.gateway.compressed import UnpackedTooLongError, unpacked
 from agents.gateway.forwarding import ProgramRequest
 from agents.gateway.keys import REFUSAL, find_caller, models_of
 from agents.gateway.messages import Shape
@@ -64,13 +66,14 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         return
     try:
         raw = await _body(receive)
-    except BodyTooLongError:
+        plain = await _plain(raw, headers.get("content-encoding", ""))
+    except (BodyTooLongError, UnpackedTooLongError):
         message = f"The body is over {MOST_BYTES:,} bytes."
         await reply.error(413, "request_too_large", message)
         return
-    body = _object(raw)
+    body = _object(plain)
     asked = ProgramRequest(
-        caller, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body
+        caller, SHAPES.get(path, "chat"), path, _query(scope), headers, raw, body, plain
     )
     model = body.get("model")
     is_hosted = isinstance(model, str) and model.startswith(HOSTED)
@@ -156,6 +159,14 @@ async def _body(receive: Receive) -> bytes:
             raise BodyTooLongError
         if not message.get("more_body"):
             return b"".join(pieces)
+
+
+async def _plain(raw: bytes, encoding: str) -> bytes:
+    """The body without its compression; itself if it has none, or one that cannot be read here."""
+    if not encoding:
+        return raw
+    plain = await asyncio.to_thread(unpacked, raw, encoding, most=MOST_BYTES)
+    return raw if plain is None else plain
 
 
 def _object(raw: bytes) -> dict[str, Any]:

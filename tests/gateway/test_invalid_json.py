@@ -58,7 +58,9 @@ def test_a_request_that_is_not_json_can_be_read_and_exported(
     program = _program(actor, model, mode)
     provider.default = whole("Yes.")
     got = run(program.send("POST", "/chat/completions", raw))
-    assert got.status == 200 and "x-loom" not in got.headers
+    assert got.status == 200
+    is_passed = mode == "workspace" and raw is NO_NUMBERS
+    assert got.headers.get("x-loom") == ("bypass" if is_passed else None)
     session, call = GatewaySession.objects.get(), GatewayRequest.objects.get().call
     client = api(actor.user)
     for address in (
@@ -94,14 +96,39 @@ def test_half_an_emoji_goes_on_as_it_came_and_hides_no_workspace(
     assert second[:1] == first and "---WORKSPACE" in first[0]["content"]
 
 
-def test_a_number_that_is_none_reaches_a_provider_as_json(
+@pytest.mark.parametrize(
+    "part",
+    [
+        b'"top_p":NaN',
+        b'"top_p":1E400',
+        b'"top_p":-1E-99999999999999999999',
+        b'"top_p":0.10000000000000000555',
+        b'"metadata":{"a":1,"a":2}',
+    ],
+)
+def test_what_would_say_something_else_is_passed_as_it_came(
+    actor: Actor, model: Participant, provider: ScriptedProvider, part: bytes
+) -> None:
+    """A body that the workspace cannot be added to without changing what else it says."""
+    program = _program(actor, model, "workspace")
+    provider.default = whole("Yes.")
+    raw = b'{"model":"echo-1",%s,"messages":[{"role":"user","content":"Hi"}]}' % part
+    got = run(program.send("POST", "/chat/completions", raw))
+    assert (got.status, got.headers["x-loom"]) == (200, "bypass")
+    assert provider.seen[0].body == raw
+    assert GatewayRequest.objects.get().status == "done"
+
+
+def test_numbers_that_are_only_written_otherwise_hide_no_workspace(
     actor: Actor, model: Participant, provider: ScriptedProvider
 ) -> None:
     program = _program(actor, model, "workspace")
     provider.default = whole("Yes.")
-    run(program.send("POST", "/chat/completions", NO_NUMBERS))
-    sent = _strict(provider.seen[0].body)
-    assert (sent["temperature"], sent["top_p"]) == ("nan", "inf")
+    numbers = b'"seed":12345678901234567890123,"top_p":0.10,"n":1e0,"t":-0.0'
+    raw = b'{%s,"messages":[{"role":"user","content":"Hi"}]}' % numbers
+    got = run(program.send("POST", "/chat/completions", raw))
+    assert "x-loom" not in got.headers and b"---WORKSPACE" in provider.seen[0].body
+    assert provider.seen[0].json["seed"] == 12345678901234567890123
 
 
 def test_half_an_emoji_is_paid_for(

@@ -1,0 +1,48 @@
+"""Bodies that programs send compressed, read with a limit on what they unpack to. Pure."""
+
+import zlib
+
+GZIP, ZLIB, RAW = 31, 15, -15  # the formats, as zlib counts them
+FORMATS = {"gzip": (GZIP,), "x-gzip": (GZIP,), "deflate": (ZLIB, RAW)}
+MOST_ENCODINGS = 2  # of one body, one over the other
+
+
+class UnpackedTooLongError(Exception):
+    """What a body unpacks to is over its limit."""
+
+
+def unpacked(raw: bytes, encoding: str, *, most: int) -> bytes | None:
+    """The body that `raw` is in this `Content-Encoding`; None if it cannot be read: another
+    encoding, or bytes that are not in it. Raises UnpackedTooLongError over `most` bytes, of which
+    no more than that is unpacked."""
+    names = [name.strip().lower() for name in encoding.split(",")]
+    names = [name for name in names if name not in ("", "identity")]
+    if len(names) > MOST_ENCODINGS or not all(name in FORMATS for name in names):
+        return None
+    body: bytes | None = raw
+    for name in reversed(names):  # the last one was applied last
+        tried = (_inflated(body, way, most) for way in FORMATS[name])
+        body = next((whole for whole in tried if whole is not None), None)
+        if body is None:
+            return None
+    return body
+
+
+def _inflated(raw: bytes, way: int, most: int) -> bytes | None:
+    """All members of a compressed body, one behind the other."""
+    pieces: list[bytes] = []
+    size = 0
+    while raw:
+        member = zlib.decompressobj(way)
+        try:
+            piece = member.decompress(raw, most - size + 1)
+        except zlib.error:
+            return None
+        size += len(piece)
+        if size > most:
+            raise UnpackedTooLongError
+        if not member.eof:
+            return None
+        pieces.append(piece)
+        raw = member.unused_data
+    return b"".join(pieces)
