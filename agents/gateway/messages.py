@@ -6,10 +6,11 @@ A message is `{"role": "user" | "assistant" | "system", "blocks": [block, …]}`
     {"type": "text", "text": …, "attached": True}            without "attached": words of the author
     {"type": "image", "media_type": …, "data": base64}       data "" for an image by its address
     {"type": "tool_use", "id": …, "name": …, "input": …}
-    {"type": "tool_result", "tool_use_id": …, "content": text, "is_error": bool}
+    {"type": "tool_result", "tool_use_id": …, "content": text, "is_error": bool, "images": number}
 
 Thinking is left out: it stays in the stored call. `attached` are texts that stand in a message
-without being its words: documents, and in words the uses and results of tools.
+without being its words: documents, and in words the uses and results of tools. `images` is how many
+a result has beside its text, if it has any. Neither is hashed or stored.
 """
 
 import base64
@@ -402,15 +403,22 @@ def _use(given_id: Any, name: Any, arguments: Any) -> Block:
 
 
 def _result(given_id: Any, content: Any, is_error: bool = False) -> Block:
-    texts = []
+    texts, images = [], 0
     for block in _blocks(content):
         texts.append(block["text"] if block["type"] == "text" else f"[{block['type']}]")
+        images += block["type"] == "image"
     return {
         "type": "tool_result",
         "tool_use_id": printable(str(given_id or "")),
         "content": "\n".join(texts),
         "is_error": is_error,
+        **({"images": images} if images else {}),
     }
+
+
+def image_data(part: dict[str, Any]) -> str:
+    """The base64 of a part that is an image; "" for one by its address."""
+    return str(_image(part)["data"])
 
 
 def _image(part: dict[str, Any]) -> Block:
@@ -530,6 +538,8 @@ def canonical(message: Message) -> str:
         if block["type"] == "text":
             block["text"] = block["text"].strip()
             block.pop("attached", None)
+        if block["type"] == "tool_result":
+            block.pop("images", None)
         if block["type"] == "image":
             block["data"] = hashlib.sha256(block["data"].encode()).hexdigest()
     kept = [block for block in kept if block["type"] != "text" or block["text"]]
@@ -559,12 +569,17 @@ def size_of(message: Message, hidden: Collection[str]) -> int:
     for block in message["blocks"]:
         if block["type"] == "tool_result":
             is_sent = block["tool_use_id"] not in hidden
-            size += count(block["content"]) if is_sent else HIDDEN_TOKENS
+            size += size_of_result(block) if is_sent else HIDDEN_TOKENS
         elif block["type"] == "tool_use":
             size += count(block["name"] + json.dumps(block["input"], ensure_ascii=False))
         else:
             size += count(block["text"]) if block["type"] == "text" else IMAGE_TOKENS
     return size
+
+
+def size_of_result(block: Block) -> int:
+    """About how many tokens the result of a tool has, with its images."""
+    return count(block["content"]) + IMAGE_TOKENS * int(block.get("images", 0))
 
 
 # As a node keeps a message.
@@ -578,7 +593,10 @@ def content_of(message: Message) -> list[Block]:
 def _shortened(block: Block) -> Block:
     if block["type"] == "text":
         return {"type": "text", "text": block["text"]}
-    if block["type"] != "tool_result" or len(block["content"]) <= MOST_BLOCK:
+    if block["type"] != "tool_result":
+        return block
+    block = {key: value for key, value in block.items() if key != "images"}
+    if len(block["content"]) <= MOST_BLOCK:
         return block
     rest = len(block["content"]) - MOST_BLOCK
     text = f"{block['content'][:MOST_BLOCK]}\n… {rest:,} more characters are in the call"

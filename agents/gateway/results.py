@@ -6,7 +6,16 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agents.gateway.messages import THINKING, Shape, history_of, key_of
+from agents.gateway.messages import (
+    IMAGES,
+    THINKING,
+    Shape,
+    history_of,
+    image_data,
+    key_of,
+    size_of_result,
+)
+from loom.text.images import IMAGE_TOKENS
 from loom.text.tokens import count
 
 Hangs = Literal["", "thinking", "cache"]
@@ -75,7 +84,7 @@ def results_in(shape: Shape, body: dict[str, Any]) -> list[ToolResult]:
             tool=tools.get(block["tool_use_id"], ""),
             message=number,
             length=len(block["content"]),
-            tokens=count(block["content"]),
+            tokens=size_of_result(block),
             is_error=block["is_error"],
             is_clean=is_clean(block["content"]),
         )
@@ -96,7 +105,9 @@ def hiding_of(shape: Shape, body: dict[str, Any], result: ToolResult) -> Hiding:
             own.append(block)  # the result, and what is behind it in its message
     raws = body.get(key_of(shape))
     behind = raws[own_place + 1 :] if isinstance(raws, list) else []
-    size = len(json.dumps(behind, ensure_ascii=False)) // 4
+    images = [value for value in _values(behind) if value.get("type") in IMAGES]
+    words = len(json.dumps(behind, ensure_ascii=False)) - sum(map(len, map(image_data, images)))
+    size = words // 4 + IMAGE_TOKENS * len(images)
     saves = max(0, result.tokens - count(hidden_text(result.tool_use_id)))
     return Hiding(saves, size, _hangs(body, own, behind))
 

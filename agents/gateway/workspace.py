@@ -375,7 +375,7 @@ def _arrived(messages: Sequence[Message], are_new: Sequence[bool]) -> list[str]:
                 given = block["tool_use_id"]
                 named = " ".join(f"{tools.get(given, '')} {given}".split())[:MOST_NAMED]
                 mark = "✗" if block["is_error"] else "✓"
-                lines.append(f"{mark} {named}: ≈{count(block['content'])} tokens")
+                lines.append(f"{mark} {named}: ≈{rules.size_of_result(block)} tokens")
     left_out = len(lines) - MOST_ARRIVED
     return [f"… {left_out} more results", *lines[-MOST_ARRIVED:]] if left_out > 0 else lines
 

@@ -11,7 +11,7 @@ from django.test import Client
 from agents.gateway import hiding
 from agents.gateway.comparing import compared
 from agents.gateway.keys import make_key
-from agents.gateway.messages import Shape
+from agents.gateway.messages import Shape, chain, content_of, history_of, size_of
 from agents.gateway.models import GatewayRequest, GatewaySession
 from agents.gateway.results import hiding_of, results_in, without
 from loom.access import Actor
@@ -19,6 +19,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.errors import CommandError
 from loom.people.models import Participant, User
+from loom.text.images import IMAGE_TOKENS
 from loom.trees.models import Tree, TreeRight
 from tests.gateway.conftest import Program, run
 from tests.gateway.test_observed import whole
@@ -154,6 +155,54 @@ def test_what_hangs_on_a_result_is_seen_in_every_shape(shape: Shape) -> None:
     hidden = without(shape, body, ["a"])
     assert LONG[:9] not in json.dumps(hidden) and results_in(shape, hidden)[0].tokens < 20
     assert without(shape, body, ["b"]) == body
+
+
+DATA = "A" * 92_000
+URL = f"data:image/png;base64,{DATA}"
+PICTURES: dict[Shape, dict[str, Any]] = {
+    "chat": {"type": "image_url", "image_url": {"url": URL}},
+    "messages": {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": DATA},
+    },
+    "responses": {"type": "input_image", "image_url": URL},
+}
+
+
+def with_pictures(shape: Shape) -> tuple[dict[str, Any], Any]:
+    """A request whose result of a tool is two pictures, and the message that has it."""
+    body = json.loads(json.dumps(SHAPES[shape][0]))
+    message = body["input" if shape == "responses" else "messages"][1]
+    result = message["content"][0] if shape == "messages" else message
+    result["output" if shape == "responses" else "content"] = [PICTURES[shape]] * 2
+    return body, message
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_images_of_a_result_are_a_part_of_its_size(shape: Shape) -> None:
+    body, message = with_pictures(shape)
+    [result] = results_in(shape, body)
+    assert 2 * IMAGE_TOKENS <= result.tokens < 2 * IMAGE_TOKENS + 20
+    assert hiding_of(shape, body, result).saves > 2 * IMAGE_TOKENS - 20
+    key = "input" if shape == "responses" else "messages"
+    later = {**message, "call_id": "b", "tool_call_id": "b", "role": message.get("role", "")}
+    if shape == "messages":
+        later["content"] = [{**message["content"][0], "tool_use_id": "b"}]
+    rereads = hiding_of(shape, {**body, key: [*body[key], later]}, result).rereads
+    assert 2 * IMAGE_TOKENS < rereads < 2 * IMAGE_TOKENS + 200  # not a quarter of their bytes
+    told = history_of(shape, body).messages[1]
+    assert size_of(told, ["a"]) < 20 < 2 * IMAGE_TOKENS <= size_of(told, [])
+    kept = {**told, "blocks": content_of(told)}
+    assert "images" not in kept["blocks"][0] and chain([kept]) == chain([told])
+
+
+def test_a_notice_counts_the_images_of_a_result(
+    program: Program, provider: ScriptedProvider
+) -> None:
+    provider.default = whole("Yes.")
+    body, _ = with_pictures("chat")
+    run(program.chat({"role": "user", "content": "Begin"}, *body["messages"]))
+    assert f"✓ ls a: ≈{2 * IMAGE_TOKENS + 4} tokens" in provider.seen[0].body.decode()
 
 
 def test_what_hangs_on_bytes_is_refused_and_says_what_it_would_cost(
