@@ -3,7 +3,7 @@ Answers are JSON; a call that asks for its progress, and a subscription, are ans
 Needs an API key; every call has the rights of that key, and no others."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,6 +55,10 @@ async def handle(application: Any, scope: Scope, receive: Receive, send: Send) -
     except Refused as refused:
         await _refuse(send, refused.body, bearer_challenge(caller.base_url, "mcp"))
         return
+    if reason := _no_message(body):
+        error = {"code": types.INVALID_REQUEST, "message": reason}
+        await _send_json(send, 400, {"jsonrpc": "2.0", "id": None, "error": error})
+        return
     wants = _wants_progress(body)
     manager = StreamableHTTPSessionManager(
         _server(caller, wants_progress=wants),
@@ -74,6 +78,26 @@ def _is_own_page(scope: Scope) -> bool:
         origin in settings.ORIGINS or not (origin == "null" or origin.startswith("http"))
         for origin in origins
     )
+
+
+def _no_message(body: bytes) -> str:
+    """Why a body that is JSON is no message of the protocol; "" if it is one, or no JSON. The SDK
+    would answer with the names of its classes, and takes an id of another kind for none."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    if isinstance(value, list):
+        return "Batches are not served. Send one message at a time."
+    given = value.get("id", "") if isinstance(value, dict) else None
+    is_id = isinstance(given, int | str) and not isinstance(given, bool)
+    if isinstance(value, dict) and "method" in value and not is_id:
+        return "An id is a text or a whole number."
+    try:
+        types.jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except ValueError:
+        return 'A body is one message: an object with "jsonrpc": "2.0", an id and a method.'
+    return ""
 
 
 def _wants_progress(body: bytes) -> bool:
@@ -137,8 +161,36 @@ async def _refuse(send: Send, body: dict[str, Any], challenge: str = "") -> None
         headers.append((b"allow", b"POST"))
     if status == 401:
         headers.append((b"www-authenticate", challenge.encode("latin-1", "replace")))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await _send_json(send, status, body, headers)
+
+
+async def _send_json(
+    send: Send,
+    status: int,
+    body: Any,
+    headers: Sequence[tuple[bytes, bytes]] = ((b"content-type", b"application/json"),),
+) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})
     await send({"type": "http.response.body", "body": json.dumps(body).encode()})
+
+
+class HeddleServer(Server[Any]):
+    """A server that announces no notices about its lists: the tools never change, and the lists of
+    trees and documents are those last used, which any look changes. The SDK announces them
+    wherever resources can be subscribed to."""
+
+    def get_capabilities(self, *given: Any, **more: Any) -> types.ServerCapabilities:
+        """What this server can do."""
+        able = super().get_capabilities(*given, **more)
+        unchanged = {"list_changed": False}
+        parts = {"tools": able.tools, "resources": able.resources}
+        return able.model_copy(
+            update={
+                name: part.model_copy(update=unchanged)
+                for name, part in parts.items()
+                if part is not None
+            }
+        )
 
 
 def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
@@ -183,7 +235,7 @@ def _server(caller: McpCaller, *, wants_progress: bool) -> Server[Any]:
     ) -> types.SubscriptionsListenResult:
         return await subscriptions.listen(caller, context, params)
 
-    return Server(
+    return HeddleServer(
         "heddle",
         version=settings.VERSION,
         title="Heddle",

@@ -13,7 +13,7 @@ from django.core import signing
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, INVALID_REQUEST
 
 from loom.language.refs import quote
 from loom.mcp.server import handle
@@ -320,6 +320,15 @@ def test_the_server_says_which_release_it_is(two_groves: TwoGroves) -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_only_notices_that_are_sent_are_announced(two_groves: TwoGroves, mode: str) -> None:
+    async def announced(client: Client) -> Any:
+        return client.server_capabilities
+
+    able = talk(key_of(two_groves.only_left), announced, mode)
+    assert not able.tools.list_changed and not able.resources.list_changed
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("lists", ["list_tools", "list_resources", "list_resource_templates"])
 def test_a_cursor_that_nobody_gave_out_is_refused(
     two_groves: TwoGroves, mode: str, lists: str
@@ -433,6 +442,24 @@ def test_nothing_is_kept_open_and_only_post_is_served(method: str, owner: User) 
     answer = post(key_of(owner), b"", method)
     assert answer.status_code == 405
     assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[]",
+        b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]',
+        b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": null, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": true, "method": "ping"}',
+        b'{"id": 1, "method": "ping"}',
+        b'"ping"',
+    ],
+)
+def test_what_is_no_message_is_refused_in_one_sentence(body: bytes, owner: User) -> None:
+    answer = post(key_of(owner), body)
+    assert answer.status_code == 400 and answer.json()["error"]["code"] == INVALID_REQUEST
+    assert "pydantic" not in answer.text and len(answer.text) < 200
 
 
 @pytest.mark.parametrize("body", [b"[" + b"[]," * 200_000 + b"1]", b" " * 5_000_000])
