@@ -5,6 +5,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Coroutine
 from concurrent.futures import Future
 from datetime import timedelta
@@ -15,9 +16,10 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.contrib.sessions.models import Session
-from django.db import close_old_connections, transaction
+from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 from django.utils import timezone
 from redis.asyncio import Redis
+from redis.exceptions import RedisError
 
 from agents import answers, leases, runs, turns
 from agents.leases import EVERY_S
@@ -81,6 +83,9 @@ def list_models(uid: str) -> None:
 
 sweeper_log = logging.getLogger("heddle.sweeper")
 
+# The broker or the database is away: a line for each round says so, and not each part of it.
+AWAY = (RedisError, OperationalError, InterfaceError)
+MOST_SAID = 200  # characters of a cause
 DELETE_EVERY_S = 3600  # seconds between two deletions of what is old, and looks at statistics
 BATCH = 1000
 FORGOTTEN_S = 10  # seconds; a generation that is still queued after this is sent again
@@ -183,6 +188,7 @@ class Sweeper(threading.Thread):
         """Sweeps immediately, then every EVERY_S seconds."""
         while True:
             close_old_connections()
+            away: Counter[str] = Counter()
             for step in (
                 lambda: leases.watch.look(try_to_write),
                 sweep,
@@ -194,8 +200,12 @@ class Sweeper(threading.Thread):
                 except Exception as error:  # the other steps, and the next round, still look
                     if is_busy(error):  # others write, or a killed process is being recovered
                         sweeper_log.info("the database is busy; looks again in %s s", EVERY_S)
+                    elif isinstance(error, AWAY):
+                        away[" ".join(str(error).split())[:MOST_SAID]] += 1
                     else:
                         sweeper_log.warning("could not sweep", exc_info=True)
+            for cause, parts in away.items():
+                sweeper_log.warning("could not sweep, in %s parts of a round: %s", parts, cause)
             close_old_connections()
             if self.stopping.wait(EVERY_S):
                 return

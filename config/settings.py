@@ -182,8 +182,14 @@ CHANNEL_LAYERS = {
         "CONFIG": {"hosts": [REDIS_URL], "prefix": f"heddle{_REDIS_DATABASE}"},
     }
 }
+# Seconds in which the broker connects, and in which it answers whoever does not wait for work.
+BROKER_S = 2.0
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
+    "default": {
+        "BACKEND": "loom.platform.broker.Cache",
+        "LOCATION": REDIS_URL,
+        "OPTIONS": {"socket_timeout": BROKER_S, "socket_connect_timeout": BROKER_S},
+    }
 }
 SESSION_ENGINE = "loom.people.sessions"
 AUTHENTICATION_BACKENDS = ["loom.people.sessions.Accounts"]

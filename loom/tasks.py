@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, close_old_connections
 from django.utils import timezone
 
-from loom.engine import jobs
+from loom.engine import jobs, optional_cache
 from loom.engine.kept_jobs import enqueue_kept, is_kept, kept
 from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
@@ -38,7 +38,7 @@ _FULL_LOG = "tasks:full_log"  # set while words of an erased tree may be in the 
 )
 def erase_tree(uid: str) -> None:
     """Deletes the images and the rows of an erased tree."""
-    cache.set(_tried(uid), 1, TRIED_S)
+    optional_cache.keep(_tried(uid), 1, TRIED_S)
     images.remove_files(uid)
     erasing.erase_rows(uid)
     if not empty_log():

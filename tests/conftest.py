@@ -21,6 +21,7 @@ from loom.engine import announcements, streams
 from loom.engine.event_kinds import demand_payload
 from loom.engine.streams import Writer
 from loom.people.models import Grove, Membership, Participant, User
+from loom.platform.broker import broker
 from loom.platform.inserts import insert_row
 from loom.trees.commands import trees
 from loom.trees.models import Tree
@@ -231,10 +232,19 @@ def api() -> Callable[..., APIClient]:
     return client
 
 
+@pytest.fixture
+def broker_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The broker has just not answered, and is not asked again in this test."""
+    monkeypatch.setattr(broker, "_is_away", True)
+    monkeypatch.setattr(broker, "_until", float("inf"))
+
+
 @pytest.fixture(autouse=True)
 def _clean_cache(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Rate limits and the like must not leak from test to test."""
+    """Rate limits and the like must not leak from test to test, nor that a broker was away."""
+    broker.answered()
     yield
+    broker.answered()
     asked = {"db", "transactional_db"} & set(request.fixturenames)
     if asked or request.node.get_closest_marker("django_db"):
         cache.clear()

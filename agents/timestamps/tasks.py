@@ -4,7 +4,7 @@ from celery import shared_task
 from django.conf import settings
 from django.core.cache import cache
 
-from loom.engine import jobs
+from loom.engine import jobs, optional_cache
 from loom.engine.sweeps import sweeps
 
 NAME = "agents.timestamps.tasks.stamp_tree"
@@ -21,12 +21,12 @@ def stamp_tree(uid: str) -> None:
     try:
         stamped = stamping.stamp_tree(uid)
     except authorities.NotStamped as refused:
-        cache.set(_key(uid), 1, max(1, refused.retry_s))
+        optional_cache.keep(_key(uid), 1, max(1, refused.retry_s))
     else:
         if stamped is None:
-            cache.set(_key(uid), 1, YOUNG_S)
+            optional_cache.keep(_key(uid), 1, YOUNG_S)
         else:
-            cache.delete(_key(uid))
+            optional_cache.forget([_key(uid)])
 
 
 @sweeps

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from django.core.cache import cache
 from django.db.models import Count, Min
 
 from loom import access
 from loom.access import Actor
 from loom.choices.models import ChoiceSettings, Exposure
 from loom.embedding.embedders import EmbedderFailed, local_embedder_of
+from loom.engine import optional_cache
 from loom.notes.models import Mark
 from loom.people.models import Grove, Participant
 from loom.trees.models import Node
@@ -159,11 +159,11 @@ def learned_from(actor: Actor) -> Learned:
     rows = Exposure.objects.filter(participant=actor.participant).order_by("-id")
     last = rows.values_list("pk", flat=True).first()
     key = f"taste:{actor.participant.uid}:{last}"
-    kept: Learned | None = cache.get(key) if last is not None else Learned(0, None, None)
+    kept: Learned | None = optional_cache.get(key) if last is not None else Learned(0, None, None)
     if kept is None:
         choices = made_choices(actor)
         kept = Learned(len(choices), learned(choices), measured(choices))
-        cache.set(key, kept, KEPT_S)
+        optional_cache.keep(key, kept, KEPT_S)
     return kept
 
 

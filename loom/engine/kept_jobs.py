@@ -14,8 +14,10 @@ from django.utils import timezone
 from loom.engine import jobs
 from loom.engine.models import KeptJob
 from loom.engine.sweeps import sweeps
+from loom.platform.broker import broker
 
 SENT_AGAIN = timedelta(seconds=60)  # after which a worker should have begun it
+AWAY_AGAIN = timedelta(seconds=5)  # while the broker is away
 LEASE = timedelta(minutes=5)  # after which a worker that has begun it is taken to be gone
 MOST_TRIES = 5
 AT_ONCE = 100  # jobs that one round of the sweeper sends again
@@ -28,7 +30,7 @@ log = logging.getLogger("heddle.jobs")
 def enqueue_kept(task: str, args: Sequence[Any], *, queue: str) -> None:
     """Sends a task that is `kept` after commit, and again until it is done; with the transaction,
     or not at all."""
-    due = timezone.now() + SENT_AGAIN
+    due = _due(timezone.now())
     row = KeptJob.objects.create(task=task, args=list(args), queue=queue, due_at=due)
     _send(row)
 
@@ -36,6 +38,11 @@ def enqueue_kept(task: str, args: Sequence[Any], *, queue: str) -> None:
 def is_kept(task: str, args: Sequence[Any]) -> bool:
     """Whether a task with these arguments waits already."""
     return KeptJob.objects.filter(task=task, args=list(args)).exists()
+
+
+def _due(now: datetime) -> datetime:
+    """When a job that is sent now is sent again; soon, if it is known that nobody takes it now."""
+    return now + (AWAY_AGAIN if broker.is_away else SENT_AGAIN)
 
 
 def _send(row: KeptJob) -> None:
@@ -94,7 +101,7 @@ def send_again() -> int:
             if row.tries >= MOST_TRIES:  # it failed, or ended its worker, each time
                 log.error("gave up %s after %s tries", row.task, row.tries)
                 mine.delete()
-            elif mine.update(due_at=now + SENT_AGAIN):
+            elif mine.update(due_at=_due(now)):
                 _send(row)
                 sent += 1
     return sent

@@ -5,14 +5,11 @@ Each live feed reports it to the cache, which keeps it for a while. What a proce
 only as long as that process renews its lease, so that a killed one takes its people with it.
 """
 
-import logging
 import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from django.core.cache import cache as django_cache
-
-present_log = logging.getLogger("heddle.present")
+from loom.engine import optional_cache
 
 LEASE_S = 8  # seconds for which a process counts as alive after it has said so
 RENEWED_S = 2.5
@@ -24,24 +21,18 @@ Left = dict[str, float]  # when somebody was last seen, by uid
 
 
 def renew(process: str) -> None:
-    """Says that a process is alive."""
-    try:
-        django_cache.set(_lease(process), 1, LEASE_S)
-    except Exception as error:  # without the broker nobody is seen, which is no harm
-        present_log.warning("could not renew the lease of %s: %s", process, error)
+    """Says that a process is alive. Without the broker nobody is seen, which is no harm."""
+    optional_cache.keep(_lease(process), 1, LEASE_S)
 
 
 def report(stream: str, here: Mapping[str, Place]) -> None:
     """Stores where everybody is who has the stream open, by uid, and when those who have left
     since were last seen. Replaces what was stored before."""
-    try:
-        before, left = django_cache.get(_key(stream)) or ({}, {})
-        now = time.time()
-        left = {uid: at for uid, at in left.items() if now - at < LEFT_S and uid not in here}
-        left |= {uid: now for uid in before if uid not in here}
-        django_cache.set(_key(stream), [dict(here), left], KEPT_S)
-    except Exception as error:
-        present_log.warning("could not report who is in %s: %s", stream, error)
+    before, left = optional_cache.get(_key(stream)) or ({}, {})
+    now = time.time()
+    left = {uid: at for uid, at in left.items() if now - at < LEFT_S and uid not in here}
+    left |= {uid: now for uid in before if uid not in here}
+    optional_cache.keep(_key(stream), [dict(here), left], KEPT_S)
 
 
 def present(streams: Iterable[str]) -> dict[str, list[str]]:
@@ -59,13 +50,8 @@ def places(stream: str) -> tuple[dict[str, str], Left]:
 def _reported(streams: Iterable[str]) -> dict[str, tuple[dict[str, Place], Left]]:
     """What was reported of each stream by processes that are alive."""
     keys = {_key(stream): stream for stream in streams}
-    try:
-        cached: Mapping[str, Any] = django_cache.get_many(list(keys))
-        processes = {process for here, _ in cached.values() for _, process in here.values()}
-        alive = _alive(processes)
-    except Exception as error:
-        present_log.warning("could not see who is here: %s", error)
-        return {}
+    cached: Mapping[str, Any] = optional_cache.get_many(list(keys))
+    alive = _alive({process for here, _ in cached.values() for _, process in here.values()})
     return {
         keys[key]: ({uid: place for uid, place in here.items() if place[1] in alive}, left)
         for key, (here, left) in cached.items()
@@ -75,7 +61,7 @@ def _reported(streams: Iterable[str]) -> dict[str, tuple[dict[str, Place], Left]
 def _alive(processes: Collection[str]) -> set[str]:
     if not processes:
         return set()
-    leases = django_cache.get_many([_lease(process) for process in processes])
+    leases = optional_cache.get_many([_lease(process) for process in processes])
     return {process for process in processes if _lease(process) in leases}
 
 

@@ -1,7 +1,10 @@
 """`find "…" by:meaning`, and `list REF similar`."""
 
+import contextlib
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
+from loom.access import Actor
 from loom.embedding.embedders import embedder_of
 from loom.engine.arguments import Written
 from loom.engine.context import Context, Reply
@@ -9,12 +12,13 @@ from loom.engine.registry import command
 from loom.links.sides import links_of
 from loom.meaning.queries import similar_to
 from loom.permissions import LOOM
-from loom.search.commands import FindArgs, answered, prepared
+from loom.search.commands import FindArgs, answered
 from loom.search.filters import EVERYTHING
+from loom.search.nearest import prepare
 from loom.text.counts import counted
 from loom.text.shortening import excerpt
 from loom.trees.lists import lists
-from loom.trees.models import Node
+from loom.trees.models import Node, Tree
 from loom.trees.named_items import touched
 from loom.trees.queries import lookup
 from loom.trees.queries.lookup import withheld
@@ -33,7 +37,16 @@ class FindByMeaning(FindArgs):
     ]
 
 
-@command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared)
+@contextlib.contextmanager
+def prepared_by(actor: Actor, tree: Tree, args: FindByMeaning) -> Iterator[None]:
+    """Prepares what is asked by its meaning before the line takes its locks, also one word, which a
+    search for both does not ask for."""
+    if args.by == "meaning":
+        prepare(args.query, tree.grove)
+    yield
+
+
+@command("find", group="Look", klass="look", permissions={LOOM}, ahead=prepared_by)
 def find_by(context: Context, args: FindByMeaning) -> Reply:
     """Finds the texts that are nearest in meaning to what is asked, also where they share no word
     with it; or by words alone. Without `by:` a search does both."""

@@ -4,13 +4,13 @@ going on; and the money of an endpoint."""
 from datetime import date
 from typing import Annotated, Any
 
-from django.core.cache import cache
 from django.db import transaction
 from django.db.models import F
 
 from loom.access import Actor
 from loom.embedding import embedders
 from loom.embedding.embedders import EmbedderFailed
+from loom.engine import optional_cache
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
@@ -161,7 +161,7 @@ def _forget_vectors(grove: Grove) -> None:
 def _wake(grove: Grove) -> None:
     """Lets the sweeper enqueue trees that wait because an embedder failed or was stopped."""
     uids = Tree.objects.filter(grove=grove).values_list("uid", flat=True)[:MOST_WOKEN]
-    cache.delete_many([waiting_key(uid) for uid in uids])
+    optional_cache.forget([waiting_key(uid) for uid in uids])
 
 
 def waiting_key(uid: str) -> str:

@@ -5,12 +5,11 @@ import contextlib
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from django.core.cache import cache
 from django.db import connection
 
 from loom.access import Actor
 from loom.embedding.embedders import Embedder, EmbedderFailed, embedder_of, is_remote
-from loom.engine import backoff
+from loom.engine import backoff, optional_cache
 from loom.errors import CommandError
 from loom.meaning import multilingual
 from loom.meaning.indexing import digest_of
@@ -57,7 +56,7 @@ def query_vector(embedder: Embedder, query: str) -> "Floats":
         vector: Floats = embedder.vectors([query])[0]
         return vector
     key = f"meaning:query:{digest_of(embedder.name)[:16]}:{digest_of(query)}"
-    kept: Floats | None = cache.get(key)
+    kept: Floats | None = optional_cache.get(key)
     if kept is not None:
         return kept
     pause_s, reason = backoff.pause(embedder.name)
@@ -70,7 +69,7 @@ def query_vector(embedder: Embedder, query: str) -> "Floats":
     except EmbedderFailed as failure:
         backoff.failed(embedder.name, str(failure))
         raise
-    cache.set(key, vector, QUERY_KEPT_S)
+    optional_cache.keep(key, vector, QUERY_KEPT_S)
     return vector
 
 

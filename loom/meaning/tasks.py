@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.core.cache import cache
 
-from loom.engine import jobs
+from loom.engine import jobs, optional_cache
 from loom.engine.sweeps import sweeps
 from loom.meaning import indexing
 from loom.meaning.embedder_settings import has_embedder, waiting_key
@@ -17,10 +17,10 @@ def index_tree(uid: str) -> None:
     PATIENCE_S, one whose embedder failed not until it may be asked."""
     try:
         if indexing.index_tree(uid) is not None:
-            cache.delete(waiting_key(uid))
+            optional_cache.forget([waiting_key(uid)])
             indexing.was_indexed(uid)
     except indexing.NotIndexed as refused:
-        cache.set(waiting_key(uid), 1, max(1, refused.retry_s))
+        optional_cache.keep(waiting_key(uid), 1, max(1, refused.retry_s))
 
 
 @sweeps

@@ -59,7 +59,17 @@ def ask_for(user: User, address: str) -> None:
         raise CommandError(
             "INVALID_SYNTAX", "This is no e-mail address.", hint="Write it as ada@example.org."
         ) from None
-    _demand_few(user, address)
+    try:
+        _demand_few(user, address)
+    except CommandError:
+        raise
+    except Exception as error:  # nobody is written to without being counted
+        raise CommandError(
+            "UNAVAILABLE",
+            gettext("No e-mail can be sent at the moment."),
+            hint=gettext("Try again in a moment."),
+            retryable=True,
+        ) from error
     enqueue_kept("loom.tasks.confirm_address", [user.pk, address], queue="transfer")
 
 

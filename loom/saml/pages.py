@@ -105,8 +105,10 @@ def finish(request: HttpRequest) -> HttpResponse:
 def _kept(word: str, asked: dict[str, Any] | None) -> dict[str, Any]:
     """What waits under this word, if it answers what this browser has asked."""
     key = f"saml:{word}"
-    kept: dict[str, Any] | None = cache.get(key) if word else None
-    if kept is None or not cache.delete(key):
+    with once.kept():
+        kept: dict[str, Any] | None = cache.get(key) if word else None
+        is_first = kept is not None and cache.delete(key)
+    if kept is None or not is_first:
         raise provider.refused("its answer is over, or was used before.")
     if asked is None or asked["until"] < time.time() or asked["id"] != kept["request"]:
         raise provider.refused("this browser has not asked. Begin at the page for signing in.")

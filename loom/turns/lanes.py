@@ -15,9 +15,9 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from loom.engine import busy
-from loom.engine.announcements import SEND_S
 from loom.engine.jobs import jobs_log
 from loom.people.models import Participant
+from loom.platform.broker import broker
 from loom.platform.prepared_queries import Given, PreparedQuery, lock_rows
 from loom.trees.queries.lookup import fetch
 from loom.turns.models import Generation, Lane
@@ -186,11 +186,13 @@ def hand_over(lane: str) -> None:
 
 def _push(lane: str) -> None:
     try:
-        _list(settings.REDIS_URL).rpush(LANES, lane)
+        with broker.asked():
+            _list(settings.REDIS_URL).rpush(LANES, lane)
     except redis.RedisError as error:
         jobs_log.warning("could not hand %s over, the sweeper will: %s", lane, error)
 
 
 @cache
 def _list(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_timeout=SEND_S, socket_connect_timeout=SEND_S)
+    seconds = settings.BROKER_S
+    return redis.Redis.from_url(url, socket_timeout=seconds, socket_connect_timeout=seconds)

@@ -15,6 +15,7 @@ from loom.engine import put_aside
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Grove, Participant, User
+from loom.platform.broker import broker
 from loom.reading.queries.path_page import candidates_of
 from loom.trees.models import Tree
 from loom.turns import generation_lifecycle, lanes
@@ -280,6 +281,7 @@ def test_a_broker_that_is_away_loses_nothing(
         away.setattr(settings, "REDIS_URL", "redis://127.0.0.1:1/0")
         asked = ask()[0]
     assert (asked.status, handed()) == ("queued", [])
+    broker.answered()
     monkeypatch.setattr(tasks, "FORGOTTEN_S", 0)
     tasks.sweep()
     assert handed() == [asked.lane]

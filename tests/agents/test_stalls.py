@@ -16,6 +16,7 @@ from agents.leases import EVERY_S, LEASE_S, STALL_S, LeaseWatch
 from agents.providers import transport
 from agents.runs import begin_lane
 from agents.tasks import sweep
+from loom.platform.broker import BrokerAwayError
 from loom.turns import generation_lifecycle
 from loom.turns.generation_lifecycle import Grown
 from loom.turns.models import Generation
@@ -221,3 +222,23 @@ def test_no_error_ends_the_sweeper(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(swept.acquire(timeout=60) for _ in range(3))
     sweeper.stopping.set()
     sweeper.join()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_round_without_the_broker_is_one_line_of_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    sweeper = tasks.Sweeper()
+
+    def refuse() -> int:
+        raise BrokerAwayError("the broker did not answer a moment ago")
+
+    monkeypatch.setattr(tasks, "sweep", refuse)
+    monkeypatch.setattr(tasks.sweeps, "every", lambda: (refuse, refuse))
+    sweeper.stopping.set()  # after one round
+    sweeper.run()
+    lines = [line for line in caplog.records if line.name == "heddle.sweeper"]
+    assert [line.getMessage() for line in lines] == [
+        "could not sweep, in 3 parts of a round: the broker did not answer a moment ago"
+    ]
+    assert lines[0].exc_info is None

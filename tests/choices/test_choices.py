@@ -224,6 +224,17 @@ def test_the_page_says_what_is_known_and_takes_decisions(
     assert not Exposure.objects.exists()
 
 
+@pytest.mark.usefixtures("broker_away")
+def test_choices_are_read_while_the_broker_is_away(
+    actor: Actor, tree: Tree, point: str, cards: list[str], client: Client
+) -> None:
+    _log(actor, tree, point, cards)
+    client.force_login(actor.user)
+    assert client.get(f"/groves/{tree.grove.uid}/choices").status_code == 200
+    assert client.get(f"/api/groves/{tree.grove.uid}/choices").status_code == 200
+    assert learned_from(actor).n == 0
+
+
 def test_the_export_has_the_usual_columns_and_its_source(
     actor: Actor, tree: Tree, say: Say, point: str, cards: list[str], api: Callable[..., APIClient]
 ) -> None:

@@ -115,6 +115,40 @@ def test_a_line_with_a_key_asks_before_its_locks(
     assert refused.value.code == "UNAVAILABLE" and len(provider.seen) == 2
 
 
+def test_a_word_alone_is_asked_for_before_the_locks_too(
+    actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve
+) -> None:
+    (near,) = chain(tree, actor.participant, "The lamp is lit.")
+    serve()
+    provider.script(vectors([1, 0]), vectors([1, 0]))
+    indexing.index_tree(tree.uid)
+    line = Request('find "lamp" by:words', key="a")
+    assert near.local_id in execute_line(actor, tree, line).reply
+    assert len(provider.seen) == 1  # it is asked only for what is looked for by its meaning
+    line = Request('find "light" by:meaning', key="b")
+    assert near.local_id in execute_line(actor, tree, line).reply
+    assert len(provider.seen) == 2
+
+
+@pytest.mark.usefixtures("broker_away")
+def test_an_endpoint_is_asked_and_changed_while_the_broker_is_away(
+    actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve, client: Client
+) -> None:
+    (near,) = chain(tree, actor.participant, "The lamp is lit.")
+    serve()
+    provider.script(vectors([1, 0]), vectors([1, 0]))
+    assert indexing.index_tree(tree.uid) == 1
+    assert near.local_id in execute_line(actor, tree, Request('find "light" by:meaning')).reply
+    embedder_settings.stop_indexing(actor)
+    embedder_settings.resume_indexing(actor)
+    client.force_login(actor.user)
+    assert client.get(f"/groves/{tree.grove.uid}/embedder").status_code == 200
+    provider.script(Script(status=401, body=b"{}"))
+    with pytest.raises(CommandError) as refused:
+        execute_line(actor, tree, Request('find "dark" by:meaning'))
+    assert refused.value.code == "UNAVAILABLE" and "key" in refused.value.message
+
+
 def test_words_are_found_while_the_endpoint_is_away(
     actor: Actor, tree: Tree, provider: ScriptedProvider, serve: Serve
 ) -> None:

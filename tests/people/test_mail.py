@@ -77,6 +77,15 @@ def test_an_address_counts_once_its_link_was_opened(
     assert User.objects.get(pk=owner.pk).email == ""
 
 
+@pytest.mark.usefixtures("broker_away")
+def test_nobody_is_written_to_while_links_cannot_be_counted(
+    client: Client, owner: User, mailoutbox: Box
+) -> None:
+    client.force_login(owner)
+    page = client.post("/settings/address", {"email": "ada@example.org"}, follow=True)
+    assert "No e-mail can be sent at the moment." in page.content.decode() and not mailoutbox
+
+
 @pytest.mark.parametrize("given", ["ada", "ada@", "a@b.c\nBcc: x@example.org", "@" * 300])
 def test_what_is_no_address_is_refused(
     client: Client, owner: User, mailoutbox: Box, given: str

@@ -487,6 +487,8 @@ def test_a_broker_that_is_down_is_said_in_a_sentence(
 
     monkeypatch.setattr(cache, "add", down)
     assert browser().post("/saml/back", {"SAMLResponse": answer}).status_code == 503
+    monkeypatch.setattr(cache, "get", down)
+    assert "kept at the moment" in browser().get("/saml/finish?answer=x").content.decode()
 
 
 def test_without_an_organisation_there_is_no_such_way(client: Client, owner: User) -> None:

@@ -5,7 +5,6 @@ ages) is put around a rendered node, or into its placeholders, by `Drawn`.
 """
 
 import json
-import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +14,13 @@ from inspect import getsource
 from pathlib import Path
 from typing import Any
 
-from django.core.cache import cache
 from django.template.loader import get_template, render_to_string
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, gettext
 
 from loom.access import Actor
+from loom.engine import optional_cache
 from loom.links.foot import CountRow
 from loom.notes.commands.annotations import SUGGESTION_FORM
 from loom.notes.words import Place, around, place_now, read_source
@@ -37,8 +36,6 @@ from loom.text.shortening import near_changes
 from loom.trees.models import Tree
 from loom.trees.queries.around import AnnotationThread, Around, Spot
 from loom.trees.queries.lookup import NodeRow
-
-log = logging.getLogger("heddle.web")
 
 KEPT_S = 60 * 60 * 24
 CALLED_BY = 40  # characters of a text by which labels call it
@@ -513,11 +510,11 @@ def drawn_of(tree: Tree, spots: Sequence[Spot], cast: Mapping[str, Who]) -> list
 def drawn_from(data: NodeData, spots: Sequence[Spot]) -> list[Drawn]:
     """The nodes at these spots, rendered in the current language. No queries."""
     keys_of = {spot.id: f"node:{spot.id}:{data.revision(spot.id)}" for spot in spots}
-    kept = _kept(list(keys_of.values()))
+    kept: dict[str, str] = optional_cache.get_many(list(keys_of.values()))
     new = {spot: key for spot, key in keys_of.items() if key not in kept}
     data.find_pieces(new)
     fresh = {key: _rendered(data, spot) for spot, key in new.items()}
-    _keep(fresh)
+    optional_cache.keep_many(fresh, KEPT_S)
     inside = kept | fresh
     return [_drawn(data, spot.id, inside[keys_of[spot.id]]) for spot in spots]
 
@@ -561,22 +558,3 @@ def _drawn(data: NodeData, key: int, inside: str) -> Drawn:
         slot=row.slot_id,
         pieces=pieces,
     )
-
-
-def _kept(names: list[str]) -> dict[str, str]:
-    """The values in the cache; nothing while the cache is down."""
-    try:
-        pieces: dict[str, str] = cache.get_many(names)
-    except Exception:
-        log.warning("cannot read drawn nodes", exc_info=True)
-        return {}
-    return pieces
-
-
-def _keep(fresh: dict[str, str]) -> None:
-    if not fresh:
-        return
-    try:
-        cache.set_many(fresh, KEPT_S)
-    except Exception:
-        log.warning("cannot keep drawn nodes", exc_info=True)

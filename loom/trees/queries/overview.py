@@ -5,9 +5,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.cache import cache
-
 from loom.access import Actor
+from loom.engine import optional_cache
 from loom.trees.models import Tree
 from loom.trees.queries import skeleton_tiles
 
@@ -22,11 +21,11 @@ def overview_of(actor: Actor, tree: Tree) -> str:
     pruned ones are. Read once for each tile that became full."""
     full = (skeleton_tiles.last_ordinal(tree) + 1) // skeleton_tiles.TILE
     name = f"overview:{tree.uid}:{full}"
-    text = cache.get(name) if full else None
+    text = optional_cache.get(name) if full else None
     if text is None:
         text = json.dumps(_overview(actor, tree, max(1, full)), separators=(",", ":"))
         if full:
-            cache.set(name, text, KEPT_S)
+            optional_cache.keep(name, text, KEPT_S)
     return str(text)
 
 

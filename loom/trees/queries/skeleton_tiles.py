@@ -4,10 +4,10 @@ never changes once it is full, so that browsers and the cache keep it; flags are
 import json
 from typing import Any
 
-from django.core.cache import cache
 from django.db import connection
 
 from loom.access import Actor
+from loom.engine import optional_cache
 from loom.engine.models import Stream
 from loom.language.ids import ORDINAL_BITS
 from loom.trees.models import Node, Tree
@@ -73,11 +73,11 @@ def tile_of(actor: Actor, tree: Tree, number: int) -> str:
     nodes where they say something. `ordinals` only where some are missing."""
     is_full = last_ordinal(tree) >= (number + 1) * TILE
     name = f"skeleton:{tree.uid}:{number}"
-    text = cache.get(name) if is_full else None
+    text = optional_cache.get(name) if is_full else None
     if text is None:
         text = json.dumps(_tile(tree, number), separators=(",", ":"))
         if is_full:
-            cache.set(name, text, KEPT_S)
+            optional_cache.keep(name, text, KEPT_S)
     return str(text)
 
 
