@@ -44,6 +44,10 @@ class BodyTooLongError(Exception):
     """The body of a request is over MOST_BYTES."""
 
 
+class BodyLostError(Exception):
+    """The program closed its connection before the end of the body."""
+
+
 async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     """Serves one request to the gateway."""
     path = scope["path"].removeprefix(ROOT).removeprefix("/v1").rstrip("/")
@@ -70,6 +74,11 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     except (BodyTooLongError, UnpackedTooLongError):
         message = f"The body is over {MOST_BYTES:,} bytes."
         await reply.error(413, "request_too_large", message)
+        return
+    except BodyLostError:
+        return  # half a request is sent to nobody, and nobody waits for an answer
+    if not raw.strip():
+        await reply.error(400, "invalid_request_error", "The body of the request is empty.")
         return
     body = _object(plain)
     asked = ProgramRequest(
@@ -152,7 +161,7 @@ async def _body(receive: Receive) -> bytes:
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return b"".join(pieces)
+            raise BodyLostError
         pieces.append(message.get("body", b""))
         size += len(pieces[-1])
         if size > MOST_BYTES:

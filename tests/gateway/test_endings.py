@@ -12,6 +12,7 @@ from django.utils import timezone
 from agents.gateway import recording
 from agents.gateway.keys import make_key
 from agents.gateway.models import GatewayRequest, GatewaySession
+from agents.gateway.server import handle
 from loom.access import Actor
 from loom.engine import put_aside, streams
 from loom.engine.models import Event, PutAside
@@ -191,3 +192,37 @@ def test_an_answer_that_another_process_still_records_is_not_recorded_again(
     session = GatewaySession.objects.get()
     assert shape_of(session) == {"Hello": {"Good day.": {"And you?": {"Fine.": {}}}}}
     assert Node.objects.get(text="Good day.").call_uid
+
+
+@pytest.mark.parametrize("path", ["/chat/completions", "/messages", "/responses", "/embeddings"])
+@pytest.mark.parametrize("raw", [b"", b" \r\n"])
+def test_an_empty_body_is_refused(
+    program: Program, provider: ScriptedProvider, path: str, raw: bytes
+) -> None:
+    answer = run(program.send("POST", path, raw))
+    assert answer.status == 400 and "is empty" in str(answer.json)
+    assert provider.seen == []
+
+
+def test_half_a_request_is_sent_to_nobody(program: Program, provider: ScriptedProvider) -> None:
+    pieces = [
+        {"type": "http.request", "body": b'{"model":"echo-1",', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    answers: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return pieces.pop(0)
+
+    async def send(message: Any) -> None:
+        answers.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/gateway/v1/chat/completions",
+        "query_string": b"",
+        "headers": [(b"authorization", f"Bearer {program.secret}".encode())],
+    }
+    run(handle(scope, receive, send))
+    assert (provider.seen, answers) == ([], [])
