@@ -15,7 +15,8 @@ from typing import Any
 
 from django.conf import settings
 from django.middleware.gzip import GZipMiddleware
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from loom.platform.upgrades import HttpProtocol
 
 log = logging.getLogger("heddle.http")
 
@@ -33,7 +34,7 @@ DESCRIPTORS = 400
 CONNECTIONS_FROM = 200  # from one address; proxies and this machine itself have no limit
 
 
-class LimitedProtocol(HttpToolsProtocol):
+class LimitedProtocol(HttpProtocol):
     """Closes connections beyond the limits, and those whose headers are late or too long."""
 
     _due: asyncio.TimerHandle | None = None

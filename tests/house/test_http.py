@@ -207,3 +207,88 @@ def test_browsers_are_told_to_stay_with_tls_where_it_is_served(tmp_path: Path) -
         check=True,
     )
     assert done.stdout.splitlines() == ["200 max-age=31536000", "200 none"]
+
+
+H2C = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+WEBSOCKET = (
+    b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+)
+
+
+async def _echo(scope: Any, receive: Any, send: Any) -> None:
+    """Answers with the method, the names of some headers and the body."""
+    body, message = b"", {"more_body": True}
+    while message.get("more_body"):
+        message = await receive()
+        body += message.get("body", b"")
+    names = [name for name, _ in scope["headers"] if name in (b"upgrade", b"http2-settings", b"x")]
+    said = b" ".join([scope["method"].encode(), scope["path"].encode(), *names, body])
+    headers = [(b"content-length", str(len(said)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": said})
+
+
+def _request(head: bytes, body: bytes = b"", *, method: bytes = b"POST") -> bytes:
+    length = b"Content-Length: %d\r\n" % len(body) if body else b""
+    return method + b" /a%20b HTTP/1.1\r\nHost: x\r\nX: \r\n" + head + length + b"\r\n" + body
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        H2C,
+        b"Upgrade: foo\r\nConnection: Upgrade\r\n",
+        b"Connection: keep-alive\r\nConnection: upgrade\r\nUpgrade: TLS/1.0, HTTP/2.0\r\n",
+        b"Connection: upgrade\r\nConnection: keep-alive\r\nUpgrade: h2c\r\n",
+        WEBSOCKET,
+    ],
+)
+@pytest.mark.parametrize("cut", ["whole", "head first", "byte by byte"])
+async def test_a_request_for_another_protocol_keeps_its_body(
+    head: bytes, cut: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "_application", _echo)
+    sent = _request(head, b'{"mode":"dialogue"}')
+    at = sent.index(b"\r\n\r\n") + 4
+    pieces = {
+        "whole": [sent],
+        "head first": [sent[:at], sent[at:]],
+        "byte by byte": [sent[i : i + 1] for i in range(len(sent))],
+    }[cut]
+    async with _serving() as port:
+        answer = await _answer(port, *pieces)
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(b'POST /a b x {"mode":"dialogue"}')
+
+
+async def test_what_follows_a_request_for_another_protocol_is_another_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "_application", _echo)
+    chunked = b"Transfer-Encoding: chunked\r\n"
+    hidden = b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
+    sent = [
+        _request(H2C, method=b"GET"),
+        _request(H2C + chunked) + b"2\r\n{}\r\n0\r\n\r\n",
+        _request(H2C, hidden),
+        _request(b"Connection: close\r\n", b"last"),
+    ]
+    async with _serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"".join(sent))
+        answers = await asyncio.wait_for(reader.read(), PATIENCE_S)
+        writer.close()
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in answers.split(b"HTTP/1.1 200")[1:]]
+    assert bodies[:2] == [b"GET /a b x ", b"POST /a b x {}"]
+    assert answers.count(b"HTTP/1.1 200") == 4 and answers.endswith(b"POST /a b x last")
+
+
+async def test_a_websocket_is_opened_by_a_get_without_a_body() -> None:
+    async with _serving() as port:
+        opened = await _answer(port, _request(WEBSOCKET, method=b"GET"))
+        empty = await _answer(port, _request(WEBSOCKET + b"Content-Length: 0\r\n", method=b"GET"))
+        filled = await _answer(port, _request(WEBSOCKET, b"{}", method=b"GET"))
+    for answer in (opened, empty):  # the application refuses it
+        assert answer.startswith(b"HTTP/1.1 403") or b" 500 " in answer.splitlines()[0]
+    assert filled.startswith(b"HTTP/1.1 200")
