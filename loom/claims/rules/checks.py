@@ -140,7 +140,7 @@ def _parsed(kind: str, text: str) -> Outcome:
         return Outcome(False, f"longer than {MAX_PARSED:,} characters")
     try:
         if kind == "json":
-            json.loads(text)
+            json.loads(text, parse_int=str)  # of any length, as JSON has it
         else:
             ast.parse(text)
     except SyntaxError as error:
