@@ -29,6 +29,7 @@ from agents.runs import worker_log
 from loom.engine import jobs, put_aside, receipts, sweeps
 from loom.engine.busy import is_busy
 from loom.engine.fields import new_uid
+from loom.engine.kept_jobs import kept
 from loom.platform.upkeep import empty_log, keep_database
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns import lanes as lanes_module
@@ -55,6 +56,7 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool, turn: s
 
 
 @shared_task(name="agents.tasks.probe")
+@kept
 def probe(uid: str) -> None:
     """Finds out what a participant's endpoint supports."""
     from agents.providers import probing
@@ -71,6 +73,7 @@ def search_web(uid: str) -> None:
 
 
 @shared_task(name="agents.tasks.list_models")
+@kept
 def list_models(uid: str) -> None:
     """Asks an address for its list of models."""
     from agents.providers import probing

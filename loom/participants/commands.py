@@ -15,7 +15,7 @@ from loom.access import Actor
 from loom.engine.actions import RunningAction, action
 from loom.engine.arguments import Args, Secret
 from loom.engine.execute import execute
-from loom.engine.jobs import enqueue
+from loom.engine.kept_jobs import enqueue_kept
 from loom.errors import CommandError, not_found
 from loom.participants import budgets, provider_keys
 from loom.participants.addresses import is_readable, private_entry, why_refused
@@ -95,7 +95,7 @@ def ask_models(actor: Actor, source: ProviderAddress, *, again: bool = False) ->
         "at": instant(timezone.now()),
     }
     _write(uid, listing)
-    enqueue("agents.tasks.list_models", [uid], queue="continue")
+    enqueue_kept("agents.tasks.list_models", [uid], queue="continue")
     return listing
 
 
@@ -537,7 +537,7 @@ def _ask_probe(change: RunningAction, args: ParticipantNamed) -> Participant:
         raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
     participant.probe = {"status": "queued", "found": {}, "error": None, "at": instant(change.now)}
     Participant.objects.filter(pk=participant.pk).update(probe=participant.probe)
-    enqueue("agents.tasks.probe", [participant.uid], queue="continue")
+    enqueue_kept("agents.tasks.probe", [participant.uid], queue="continue")
     return participant
 
 

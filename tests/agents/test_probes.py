@@ -5,10 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
+from agents import tasks
 from agents.providers import probing
 from loom.access import Actor
+from loom.engine import jobs, kept_jobs
+from loom.engine.models import KeptJob
 from loom.participants import commands as participants
+from loom.participants.commands import ProviderAddress
 from loom.participants.provider_keys import seal
 from loom.participants.provider_kinds import CHECKS, REMEMBERED
 from loom.people.models import Participant
@@ -174,3 +179,23 @@ def test_a_sampler_is_found_where_the_server_refuses_what_is_not_a_number(
     seen = probed(model)["found"]
     assert seen["top_k"]
     assert not seen["top_p"] and not seen["seed"] and not seen["logit_bias"]
+
+
+def test_what_the_broker_lost_is_sent_again(
+    actor: Actor, model: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[str, list[object]]] = []
+    monkeypatch.setattr(jobs, "send_task", lambda task, args, *, queue: sent.append((task, args)))
+    participants.ask_probe(actor, model)
+    source = ProviderAddress("openai", "http://127.0.0.1:1/v1", allow_private=True)
+    participants.ask_models(actor, source)
+    lost = list(sent)
+    assert [task for task, _ in lost] == ["agents.tasks.probe", "agents.tasks.list_models"]
+    KeptJob.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    assert kept_jobs.send_again() == 2 and sent == [*lost, *lost]
+    begun: list[str] = []
+    monkeypatch.setattr(probing, "start_probe", begun.append)
+    monkeypatch.setattr(probing, "start_listing", begun.append)
+    for (_, args), task in zip(sent, (tasks.probe, tasks.list_models) * 2, strict=True):
+        task(*args)
+    assert len(begun) == 2 and not KeptJob.objects.exists()
