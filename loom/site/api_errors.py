@@ -3,6 +3,7 @@
 import logging
 import math
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -35,9 +36,12 @@ def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
         return None
     if isinstance(error, exceptions.NotAuthenticated) and _is_browser(context["request"]):
         refused = CommandError("UNAUTHENTICATED", "You are signed out.", hint=_SIGN_IN)
-    if isinstance(error, DatabaseError | InterfaceError):
-        log.error("the database refused", exc_info=error)
     request, view = context["request"], context["view"]
+    if isinstance(error, DataError) and any("\0" in value for value in _in_query(request)):
+        # PostgreSQL takes no such text, not even to look for it; SQLite finds nothing.
+        refused = CommandError("INVALID_SYNTAX", "The address has U+0000 in it.", hint="remove it")
+    elif isinstance(error, DatabaseError | InterfaceError):
+        log.error("the database refused", exc_info=error)
     if _shows_pages(request):
         activate_language(request._request)
         shown = refusal(request._request, refused)
@@ -52,6 +56,12 @@ def answer(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     request.accepted_media_type = JSONRenderer.media_type
     body = body_of(refused, request.path)
     return Response(body, status=refused.status, headers=_headers(error))
+
+
+def _in_query(request: Request) -> Iterator[str]:
+    """The values of the query."""
+    for _, values in request.query_params.lists():
+        yield from values
 
 
 def _is_browser(request: Request) -> bool:

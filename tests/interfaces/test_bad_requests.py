@@ -255,6 +255,26 @@ def test_a_fault_of_our_own_is_answered_in_json(
     assert "ZeroDivisionError" not in answer.content.decode()
 
 
+def test_what_no_text_can_hold_is_refused_in_an_address_and_not_logged(
+    api: Callable[..., APIClient],
+    owner: User,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As PostgreSQL refuses it; SQLite looks for it, and finds nothing."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes")
+
+    monkeypatch.setattr("loom.access.get_grove", refuse)
+    client = api(owner)
+    answer = client.get("/api/link-types?grove=%00")
+    assert (answer.status_code, answer.json()["message"]) == (400, "The address has U+0000 in it.")
+    assert not [line for line in caplog.records if line.name == "heddle.api"]
+    client.get("/api/link-types?grove=x")
+    assert [line.levelname for line in caplog.records if line.name == "heddle.api"] == ["ERROR"]
+
+
 @pytest.mark.parametrize(
     ("error", "status", "code"),
     [
