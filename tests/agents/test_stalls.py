@@ -16,6 +16,7 @@ from agents.leases import EVERY_S, LEASE_S, STALL_S, LeaseWatch
 from agents.providers import transport
 from agents.runs import begin_lane
 from agents.tasks import sweep
+from loom.engine import sweeps
 from loom.platform.broker import BrokerAwayError
 from loom.turns import generation_lifecycle
 from loom.turns.generation_lifecycle import Grown
@@ -234,7 +235,7 @@ def test_a_round_without_the_broker_is_one_line_of_the_log(
         raise BrokerAwayError("the broker did not answer a moment ago")
 
     monkeypatch.setattr(tasks, "sweep", refuse)
-    monkeypatch.setattr(tasks.sweeps, "every", lambda: (refuse, refuse))
+    monkeypatch.setattr(sweeps, "every", lambda: (refuse, refuse))
     sweeper.stopping.set()  # after one round
     sweeper.run()
     lines = [line for line in caplog.records if line.name == "heddle.sweeper"]

@@ -205,7 +205,7 @@ def test_an_empty_body_is_refused(
 
 
 def test_half_a_request_is_sent_to_nobody(program: Program, provider: ScriptedProvider) -> None:
-    pieces = [
+    pieces: list[dict[str, Any]] = [
         {"type": "http.request", "body": b'{"model":"echo-1",', "more_body": True},
         {"type": "http.disconnect"},
     ]

@@ -92,10 +92,14 @@ class Heddle:
 
     def kill(self, word: str) -> None:
         """SIGKILL to the children whose command line holds `word`; there must be one."""
+        self.signal(word, signal.SIGKILL)
+
+    def signal(self, word: str, number: signal.Signals) -> None:
+        """A signal to the children whose command line holds `word`; there must be one."""
         pids = self.pids(word)
         assert pids, f"no child is called {word}"
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
 
 def until(

@@ -1,5 +1,6 @@
 """Processes killed in the middle: nothing acknowledged is lost, nothing is doubled."""
 
+import signal
 import threading
 import uuid
 from typing import Any
@@ -110,6 +111,26 @@ def test_a_killed_broker_is_noticed_and_the_generation_still_ends(
     again = say(client, tree, f"continue from root {USING}")["generations"][0]
     row = until(lambda: ended(client, again), what="the next generation's end")
     assert row["text"] == "Again."
+
+
+def test_a_broker_that_hangs_keeps_nobody_waiting_and_what_was_asked_is_done_later(
+    heddle: Heddle, client: httpx.Client, tree: str, provider: ScriptedProvider
+) -> None:
+    provider.default = says("Later.")
+    listed = client.get("/participants").json()["results"]
+    model = next(row["id"] for row in listed if row["name"] == "Scripted")
+    check = {"name": "short", "kind": "max_words", "parameters": {"n": 9}, "on_save": True}
+    assert client.post("/checks", json=check).status_code == 201
+    heddle.signal("valkey", signal.SIGSTOP)
+    try:
+        node = say(client, tree, 'respond root "Kept."')["refs"][0]
+        uid = say(client, tree, f"continue from {node} {USING}")["generations"][0]
+        assert client.post(f"/participants/{model}/probe").status_code == 202
+    finally:
+        heddle.signal("valkey", signal.SIGCONT)
+    row = until(lambda: ended(client, uid), what="the generation's end")
+    assert (row["status"], row["text"]) == ("done", "Later.")
+    assert client.get(f"/trees/{tree}/nodes/{node}").json()["text"] == "Kept."
 
 
 def test_a_killed_worker_leaves_an_exploration_that_goes_on_without_asking_twice(
