@@ -19,8 +19,8 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from config.celery import app
 from loom.engine import busy, put_aside
+from loom.platform.broker import ping_worker
 from loom.trees.image_files import image_files
 
 PATIENCE_S = 1.0
@@ -91,7 +91,7 @@ class Worker:
 
     def _ping(self) -> None:
         with suppress(Exception):  # whatever it is, there is no answer
-            if app.control.ping(timeout=LAST_ANSWER_S, limit=1):
+            if ping_worker(wait_s=LAST_ANSWER_S):
                 with self._answered:
                     self._answered_at = time.monotonic()
                     self._answered.notify_all()

@@ -22,4 +22,6 @@ def _send(task: str, args: Sequence[Any], queue: str) -> None:
     try:
         send_task(task, args, queue=queue)
     except Exception as error:
-        jobs_log.warning("could not enqueue %s, the sweeper will: %s", task, error)
+        jobs_log.warning(
+            "could not send %s to a worker, which gets it later: %s", task, error
+        )

@@ -21,8 +21,9 @@ from typing import Any, ParamSpec, TypeVar
 from celery import current_app
 from django.conf import settings
 from django.core.cache.backends.redis import RedisCache
+from kombu import Connection
 from kombu.exceptions import OperationalError
-from kombu.pools import producers
+from kombu.pools import connections, producers
 from redis.exceptions import ConnectionError as LostError
 from redis.exceptions import TimeoutError as LateError
 
@@ -88,15 +89,8 @@ broker = Broker()
 def send_task(task: str, args: Sequence[Any], *, queue: str) -> None:
     """Sends a task to the worker. Raises what is wrong with the broker."""
     with broker.asked():
-        within_s = settings.BROKER_S
-        options = {
-            **current_app.conf.broker_transport_options,
-            "socket_timeout": within_s,
-            "socket_connect_timeout": within_s,
-            "max_retries": 0,
-        }
-        connection = current_app.connection_for_write(transport_options=options)
-        with producers[connection].acquire(block=True, timeout=within_s) as producer:
+        producing = producers[_hurried()]
+        with producing.acquire(block=True, timeout=settings.BROKER_S) as producer:
             current_app.send_task(
                 task,
                 args=list(args),
@@ -105,6 +99,23 @@ def send_task(task: str, args: Sequence[Any], *, queue: str) -> None:
                 ignore_result=True,
                 producer=producer,
             )
+
+
+def ping_worker(*, wait_s: float) -> bool:
+    """Whether a worker answers in so many seconds. Raises what is wrong with the broker."""
+    with connections[_hurried()].acquire(block=True, timeout=settings.BROKER_S) as connection:
+        return bool(current_app.control.ping(timeout=wait_s, limit=1, connection=connection))
+
+
+def _hurried() -> Connection:
+    """A connection to the broker, not opened yet, that waits for no longer than others may."""
+    options = {
+        **current_app.conf.broker_transport_options,
+        "socket_timeout": settings.BROKER_S,
+        "socket_connect_timeout": settings.BROKER_S,
+        "max_retries": 0,
+    }
+    return current_app.connection_for_write(transport_options=options)
 
 
 def _asking(method: Callable[P, R]) -> Callable[P, R]:

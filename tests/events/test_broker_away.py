@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from loom.engine import jobs, kept_jobs, optional_cache
 from loom.engine.models import KeptJob
-from loom.platform.broker import BrokerAwayError, Cache, broker, send_task
+from loom.platform.broker import BrokerAwayError, Cache, broker, ping_worker, send_task
 from loom.turns import lanes
 
 WITHIN_S = 0.1
@@ -72,6 +72,11 @@ def test_a_task_is_tried_once_and_given_up(lost: str, connections: list[object])
     with pytest.raises(BrokerAwayError):  # and the next does not wait at all
         send_task("loom.tasks.nothing", [], queue="transfer")
     assert len(connections) == 1
+
+
+def test_a_worker_is_not_waited_for_at_a_broker_that_gives_no_answer(lost: str) -> None:
+    with pytest.raises(Exception, match=r"."):
+        ping_worker(wait_s=10.0)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -87,11 +87,11 @@ class Slow:
         self.health = health.Worker()
         monkeypatch.setattr(health, "PATIENCE_S", 0.05)
         monkeypatch.setattr("config.health.time.monotonic", lambda: self.now)
-        monkeypatch.setattr("config.health.app.control.ping", self._ping)
+        monkeypatch.setattr("config.health.ping_worker", self._ping)
 
-    def _ping(self, **_: object) -> list[str]:
+    def _ping(self, **_: object) -> bool:
         assert self.may_answer.wait(PATIENCE_S)
-        return ["pong"] if self.answers else []
+        return self.answers
 
     def answer(self) -> None:
         """Answers the pings that were sent, after the page has given up."""
