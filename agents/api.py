@@ -294,6 +294,8 @@ def _options(request: Request, member: Actor, workspace: Workspace) -> PreviewOp
     how: How = "turn" if given == "turn" else "continue" if given else usual(agent)
     named = word(request, "node")
     node = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
+    if named.lower() == "root":
+        node = lookup.root_of(tree)
     if named and node is None:
         raise not_found(f"[{named[:20]}]")
     is_agents = how == "turn" and workspace.participant_id == agent.pk

@@ -181,7 +181,9 @@ def demand_aware(agent: Participant) -> None:
 
 
 def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
-    if local_id:
+    if local_id.lower() == "root":
+        node: Node | None = lookup.root_of(tree)
+    elif local_id:
         node = lookup.find_node(tree, local_id.lower())
     else:
         view = node_writer.workspace_of(actor.participant, tree)

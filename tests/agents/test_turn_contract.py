@@ -244,6 +244,18 @@ def test_a_reader_asks_for_no_turn(
     assert (refused["http"], refused["code"]) == (403, "PERMISSION_DENIED")
 
 
+def test_a_turn_is_asked_for_at_the_root(
+    outside: Outside, provider: ScriptedProvider, tree: Tree
+) -> None:
+    """The root has a name in every line; here as well."""
+    provider.script(says("It begins."))
+    turn = outside.turn("root")
+    assert outside.node(turn["node"])["text"] == "It begins."
+    workspace = outside.get(f"trees/{tree.uid}")["workspace"]["id"]
+    shown = outside.get(f"workspaces/{workspace}/context?participant={outside.agent.uid}&node=root")
+    assert shown["http"] == 200
+
+
 @BOTH_SHAPES
 def test_used_up_steps_leave_help_budget_and_thinking(
     outside: Outside, opening: str, provider: ScriptedProvider
