@@ -19,13 +19,14 @@ def unpacked(raw: bytes, encoding: str, *, most: int) -> bytes | None:
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > MOST_ENCODINGS or not all(name in FORMATS for name in names):
         return None
-    body: bytes | None = raw
     for name in reversed(names):  # the last one was applied last
-        tried = (_inflated(body, way, most) for way in FORMATS[name])
-        body = next((whole for whole in tried if whole is not None), None)
-        if body is None:
+        whole = None
+        for way in FORMATS[name]:
+            whole = _inflated(raw, way, most) if whole is None else whole
+        if whole is None:
             return None
-    return body
+        raw = whole
+    return raw
 
 
 def _inflated(raw: bytes, way: int, most: int) -> bytes | None:

@@ -345,6 +345,7 @@ class Recording:
 
     def __init__(self, asked: ProgramRequest, upstream: Upstream) -> None:
         self._asked, self._upstream = asked, upstream
+        self._sent, self._answered, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         named = names_in(asked.headers, asked.body)
         self._place = asked.key.pk, named.session, named.agent
         self._earlier = list(_open.setdefault(self._place, []))
@@ -359,7 +360,6 @@ class Recording:
             ]
         _open[self._place].append(self)
         self._places: list[str] | None = None
-        self._sent, self._answered, self._over = asyncio.Event(), asyncio.Event(), asyncio.Event()
         if not self.adds:
             self._sent.set()
         self._begun: asyncio.Future[GatewayRequest | None] | None = None

@@ -2,12 +2,13 @@
 
 import gzip
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.gateway.messages import Shape
 from agents.gateway.models import GatewayRequest, GatewaySession, Mode
-from agents.gateway.results import Hiding, ToolResult, hiding_of, results_in
+from agents.gateway.results import Hangs, Hiding, ToolResult, hiding_of, results_in
 from loom import access
 from loom.access import Actor
 from loom.engine.actions import RunningAction, action
@@ -78,9 +79,10 @@ def change(
     """Hides a result in every later request of the session, or shows it again. REJECTED where a
     thinking of the model or a marked cache hangs on its bytes; `anyway` gives the cache up.
     `dry_run` only says what it would mean."""
+    listed = results_of(session)
     named = [
         hidable
-        for hidable in results_of(session)
+        for hidable in listed
         if hidable.result.tool_use_id == tool_use_id and not hidable.result.is_clean
     ]
     if not named:
@@ -98,12 +100,22 @@ def change(
     if last.is_hidden is not visible:
         return last  # it is so already
     if hangs == "thinking" or (hangs == "cache" and not anyway):
-        tokens = f"About {last.hiding.rereads:,} tokens would be read again."
-        hint = "hide one that came after it" if hangs == "thinking" else "send anyway"
-        raise CommandError("REJECTED", f"{last.why_not} {tokens}", hint=hint)
+        reason = last.why_not
+        if last.hiding.rereads:
+            reason += f" About {last.hiding.rereads:,} tokens would be read again."
+        raise CommandError("REJECTED", reason, hint=_way_out(hangs, listed))
     args = ResultChanged(session=session.uid, tool_use_id=tool_use_id, visible=visible)
     execute(actor, session.tree, change_result, args)
     return HidableResult(last.result, not visible, last.hiding, last.usd)
+
+
+def _way_out(hangs: Hangs, listed: Sequence[HidableResult]) -> str:
+    """What can be done instead of changing a result that something hangs on."""
+    if hangs == "cache":
+        return "send anyway"
+    if any(not other.why_not and not other.result.is_clean for other in listed):
+        return "hide one that came after the thinking"
+    return "hide the next one before the model thinks about it"
 
 
 class ResultChanged(Args):

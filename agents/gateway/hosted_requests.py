@@ -27,8 +27,8 @@ def settings_of(body: Body, takes: Collection[str], agent: str) -> dict[str, Any
     mean nothing, and for a sampler that would have an effect and is not taken."""
     given = {name: body.get(name) for name in ("temperature", *SAMPLER_NAMES)}
     given["stop"] = next((body[name] for name in STOPS if body.get(name)), None)
-    lengths = (body[name] for name in LENGTHS if body.get(name) is not None)
-    given["tokens"] = _most(next(lengths, None))
+    length = next((name for name in LENGTHS if body.get(name) is not None), "")
+    given["tokens"] = _most(length, body[length]) if length else None
     asked = checked_samplers(
         {name: value for name, value in given.items() if not _is_off(name, value)}
     )
@@ -42,11 +42,14 @@ def settings_of(body: Body, takes: Collection[str], agent: str) -> dict[str, Any
     return asked
 
 
-def _most(tokens: Any) -> Any:
-    """A maximum of tokens; one above what a line may ask for is that."""
-    most = int(REQUEST_OPTIONS["tokens"].highest)
-    is_more = isinstance(tokens, int) and not isinstance(tokens, bool) and tokens > most
-    return most if is_more else tokens
+def _most(name: str, tokens: Any) -> int:
+    """A maximum of tokens, that a program has named so; one above what a line may ask for is
+    that."""
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 1:
+        raise CommandError(
+            "INVALID_SYNTAX", f"{name} is a whole number above 0.", hint=f'send "{name}": 1024'
+        )
+    return min(tokens, int(REQUEST_OPTIONS["tokens"].highest))
 
 
 def _is_off(name: str, value: Any) -> bool:

@@ -19,7 +19,7 @@ from tests.providers.scripts import Script, fails
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAMED = {"x_loom_session": "s"}
-PATH = {"first": {"A1": {"second": {"A2": {"third": {"A3": {}}}}}}}
+PATH: dict[str, Any] = {"first": {"A1": {"second": {"A2": {"third": {"A3": {}}}}}}}
 
 
 def answers(number: int) -> Script:
@@ -42,7 +42,7 @@ def program(actor: Actor, model: Participant, mode: str) -> Program:
     return Program(make_key(actor.user, model.uid, name="program", mode=mode)[1])
 
 
-def talk(program: Program, first: dict[str, str], *bodies: dict[str, Any]) -> None:
+def talk(program: Program, first: dict[str, Any], *bodies: dict[str, Any]) -> None:
     """Sends these requests; the `first` with headers of its own."""
 
     async def whole() -> None:
@@ -68,7 +68,7 @@ BY_CONVERSATION = (
 @pytest.mark.parametrize("first", [{}, NAMED], ids=["unnamed", "named"])
 @pytest.mark.parametrize("bodies", [BY_ID, BY_CONVERSATION], ids=["by id", "in a conversation"])
 def test_a_conversation_that_the_provider_keeps_is_one_path(
-    program: Program, provider: ScriptedProvider, first: dict[str, str], bodies: Any
+    program: Program, provider: ScriptedProvider, first: dict[str, Any], bodies: Any
 ) -> None:
     if first and bodies is BY_CONVERSATION:  # the name of the session goes before that
         program.headers = {"x-loom-session": "s"}

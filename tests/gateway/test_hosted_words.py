@@ -66,7 +66,8 @@ def test_only_the_words_of_a_person_are_the_request_of_an_agent(
     provider.script(says("One."), says("Two."))
     key = "input" if path == RESPONSES else "messages"
     history = [*HI, *behind]
-    assert sent(program, path, **{key: history}).status == 200
+    asked: dict[str, Any] = {key: history}
+    assert sent(program, path, **asked).status == 200
     said = str(provider.seen[0].json["messages"])
     _, begins, request = said.rpartition("---REQUEST from")
     request = request.partition("---REQUEST_END")[0]
@@ -75,6 +76,7 @@ def test_only_the_words_of_a_person_are_the_request_of_an_agent(
     tree = GatewaySession.objects.get().tree
     assert Node.objects.get(tree=tree, text="One.").depth == len(history) + 1 + bool(words)
     more = [{"role": "assistant", "content": "One."}, {"role": "user", "content": "And?"}]
-    assert sent(program, path, **{key: [*history, *more]}).status == 200
-    answer, asked = Node.objects.get(tree=tree, text="One."), Node.objects.get(text="And?")
-    assert asked.parent_slot_id == answer.slot_id
+    asked[key] = [*history, *more]
+    assert sent(program, path, **asked).status == 200
+    answer, question = Node.objects.get(tree=tree, text="One."), Node.objects.get(text="And?")
+    assert question.parent_slot_id == answer.slot_id

@@ -22,6 +22,10 @@ def flat(name: str) -> dict[str, Any]:
     return {"type": "function", "name": name}
 
 
+def plain(name: str) -> dict[str, Any]:
+    return {"name": name}
+
+
 def chosen(name: str) -> dict[str, Any]:
     return {"type": "tool", "name": name}
 
@@ -73,7 +77,8 @@ def test_nothing_about_tools_is_left_where_no_tool_is(shape: Shape, body: dict[s
     ],
 )
 def test_a_choice_names_no_tool_that_is_not_there(shape: Shape, choice: Any, expected: Any) -> None:
-    tool = {"chat": chat, "responses": flat, "messages": lambda name: {"name": name}}[shape]
+    tools = {"chat": chat, "responses": flat, "messages": plain}
+    tool = tools[shape]
     body = {"tools": [tool("Read"), tool("TodoWrite")], "tool_choice": choice}
     assert without_tools(shape, body, HIDDEN) == {"tools": [tool("Read")], "tool_choice": expected}
 
