@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from django.test import Client
 
 from loom.errors import CommandError
+from loom.people.models import User
 from loom.trees.models import Node, Tree
 from tests.commands.conftest import Say
 
@@ -125,3 +127,46 @@ def test_split_needs_a_place_inside(say: Say, write: Write, at: str) -> None:
     with pytest.raises(CommandError) as refused:
         say(f"split {a} at:{at}")
     assert refused.value.code == "INVALID_SYNTAX"
+
+
+@pytest.mark.parametrize("way", ["version", "fork"])
+def test_a_paragraph_is_cut_out_of_a_buffer_as_an_empty_wording(
+    say: Say, buffer: Tree, way: str
+) -> None:
+    a = say('respond root "One."', into=buffer).body["refs"][0]
+    b = say('respond " Two."', into=buffer).body["refs"][0]
+    c = say('respond " Three."', into=buffer).body["refs"][0]
+    cut = say(f'edit {b} "" as:{way}', into=buffer).body["refs"][0]
+    assert (node(cut).text, node(cut).edited_from) == ("", node(b))
+    assert node(c).parent_slot_id == node(b).pk
+    assert (node(cut).slot_id == node(b).pk) is (way == "version")
+    say("undo", into=buffer)
+    assert str(node(b).text) == " Two."
+    filled = say(f'edit {a} replace:"One." with:"" as:{way}', into=buffer).body["refs"][0]
+    assert node(filled).text == ""
+
+
+def test_an_empty_edit_is_refused_in_a_dialogue_and_of_a_note(
+    say: Say, write: Write, buffer: Tree
+) -> None:
+    a = write("one")
+    text = say('respond root "One."', into=buffer).body["refs"][0]
+    note = say(f'annotate {text} "Why?"', into=buffer).body["refs"][0]
+    for line, tree in ((f'edit {a} ""', None), (f'edit {note} ""', buffer)):
+        with pytest.raises(CommandError) as refused:
+            say(line, into=tree)
+        assert refused.value.code == "INVALID_SYNTAX"
+
+
+def test_the_texts_of_a_line_where_one_was_cut_out_are_sent_and_verified_without_it(
+    say: Say, buffer: Tree, client: Client, owner: User
+) -> None:
+    say('respond root "One."', into=buffer)
+    b = say('respond " Two."', into=buffer).body["refs"][0]
+    c = say('respond " Three."', into=buffer).body["refs"][0]
+    say(f'edit {b} "" as:version', into=buffer)
+    client.force_login(owner)
+    path = client.get(f"/api/trees/{buffer.uid}/path?node={c}").json()["nodes"]
+    assert [part["text"] for part in path[1:]] == ["One.", "", " Three."]
+    verdict = client.get(f"/api/trees/{buffer.uid}/verify?node={c}").json()
+    assert verdict["broken"] == []

@@ -271,7 +271,9 @@ def _edited(
     context: Context, target: EditTarget, text: str, span: Span, *, way: str | None
 ) -> Reply:
     node = target.node
-    demand_text(text)
+    # A paragraph that is cut out of a buffer is an empty wording: what follows it stays.
+    if text or context.tree.mode != "buffer" or node.kind != "text":
+        demand_text(text)
     draft_commands.demand_free(context.actor, node)
     if text == node.text:
         raise CommandError(
