@@ -88,9 +88,12 @@ def skeleton(actor: Actor, tree: Tree) -> dict[str, Any]:
 
 
 def _is_rest(row: Sequence[Any], rows: Sequence[Sequence[Any]], index: dict[int, int]) -> bool:
-    """Whether a node is the second half of a split: made from the same text as the one above it."""
+    """Whether a node is the second half of a split: made from the same text as the one above it,
+    and both are as long as that. An edit that became a branch has two halves as well."""
     above = index.get(row[2]) if row[9] is not None else None
-    return above is not None and rows[above][9] == row[9] and row[9] in index
+    if above is None or rows[above][9] != row[9] or row[9] not in index:
+        return False
+    return bool(rows[above][7] + row[7] == rows[index[row[9]]][7])
 
 
 def _orders(rows: Sequence[Sequence[Any]], index: dict[int, int]) -> list[tuple[int, list[int]]]:

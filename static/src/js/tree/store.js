@@ -105,12 +105,14 @@ export class TreeStore {
     return true;
   }
 
-  /** Notes what a text was made from: two halves are made from the same. @param {number} place @param {string} from */
+  /** Notes what a text was made from: two halves are made from the same, and together as long as that. An edit that became a
+   * branch has two halves as well. @param {number} place @param {string} from */
   noteOrigin(place, from) {
     const [parent, whole] = [this.parents[place], this.places.get(from)];
     if (whole === undefined) return;
     this.origins.set(place, from);
-    if (parent !== null && this.origins.get(parent) === from) this.rests.set(place, whole);
+    if (parent === null || this.origins.get(parent) !== from) return;
+    if (this.lengths[parent] + this.lengths[place] === this.lengths[whole]) this.rests.set(place, whole);
   }
 
   /** The text that goes on where a second half of a split ends: the one that was split, while nobody wrote below the

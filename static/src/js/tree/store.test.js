@@ -211,3 +211,13 @@ test("a slot is below those that are directly above it, and the root is below no
   assert.equal(isBelow("root", ["elsewhere", "root"]), false);
   assert.equal(isBelow("elsewhere", ["c"]), false);
 });
+
+test("the halves of an edit that became a branch do not lead on below the text that was edited", () => {
+  const half = (id, parent, text) => ({ ...node(id, parent), text, edited_from: "a" });
+  const split = tree();
+  for (const part of [half("h", "root", "a"), half("t", "h", "bc")]) split.add(part);
+  assert.equal(split.wholeOf(split.slotOf("t")), split.slotOf("a"));
+  const fork = tree();
+  for (const part of [half("h", "root", "a"), half("t", "h", "Xbc")]) fork.add(part);
+  assert.equal(fork.wholeOf(fork.slotOf("t")), undefined);
+});
