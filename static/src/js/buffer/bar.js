@@ -79,6 +79,17 @@ export class EditBar {
     });
   }
 
+  /** Whether what is said is seen: a passage far away is not drawn. */
+  get isInView() {
+    const { top, bottom } = this.words.getBoundingClientRect();
+    return this.words.isConnected && bottom > 0 && top < innerHeight;
+  }
+
+  /** Puts the focus on the first way that is offered, once that is drawn. */
+  focus() {
+    requestAnimationFrame(() => this.words.querySelector("button")?.focus());
+  }
+
   /** Nothing is left to say. */
   clear() {
     this.showAt("");

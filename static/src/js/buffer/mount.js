@@ -90,7 +90,7 @@ function heardBy(host, page) {
     undo: () => void page.acts.undo(t("There is nothing to undo in this text.")),
     redo: () => void page.acts.redo(t("There is nothing to redo in this text.")),
     continue: () => void host.go("continue"),
-    save: () => void host.saving?.edits(),
+    save: () => void host.save(),
     take: () => host.wheel?.take(),
     pasted: (what) => host.writing?.tell(what),
     pick: (step) => host.wheel?.pick(step),

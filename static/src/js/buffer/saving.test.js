@@ -46,6 +46,8 @@ function typedEdit() {
   const page = treePage({ cast: new Map([["bea", { name: "Bea" }]]) });
   const shown = [];
   const editor = { ids: ["n1"], book: { nodes: [{ id: "n1", slot: "n1" }] }, view: { composing: false }, touched: () => [{ id: "n1", slot: "n1", text: "my wording", place: 0, from: 0 }], sayAt: (element, slot) => shown.push([element, slot]), focus() {} };
+  page.said = [];
+  page.say = async (...words) => page.said.push(words);
   const host = { isConnected: true, soon() {}, keep() {}, leaves: { known: new Map([["n1", { text: "the first" }]]) } };
   host.bar = new EditBar(document.getElementById("book"), editor);
   return { saving: new Saving(host, page, editor), host, shown };
@@ -80,11 +82,118 @@ test("a question that waits for its answer is not taken away by news of another 
   assert.equal(shown.length, before);
 });
 
-test("a refusal at its passage names it no second time", () => {
+const REFUSED = { id: "n1", slot: "n1", text: "my wording", place: 0, from: 0 };
+const waysOf = ({ bar }) => [...bar.words.querySelectorAll("button")].map((button) => button.textContent);
+
+test("an edit that somebody was faster with says so in a sentence, without ids or a line to write", () => {
   const { saving, host } = typedEdit();
-  const stretch = { id: "n1", slot: "n1", text: "my wording", place: 0, from: 0 };
-  saving.refused(new Refused({ code: "CONFLICT", message: "[n1] has a newer version." }, 409), stretch);
-  assert.match(host.bar.words.textContent, /^\[n1\] has a newer/);
+  saving.refused(new Refused({ code: "CONFLICT", message: "[n1] has a newer version.", hint: "look at n5, then edit that" }, 409), REFUSED);
+  assert.match(host.bar.words.textContent, /^Somebody saved another version while you were writing\. Save as a branch Discard/);
+});
+
+test("saving an edit that somebody was faster with asks and sends nothing, and shows the ways again", async () => {
+  const { saving, host } = typedEdit();
+  saving.newer({ id: "n5", slot: "n1", text: "her wording" }, "bea");
+  host.bar.clear();
+  await saving.edits();
+  assert.deepEqual(saving.page.said, []);
+  assert.match(host.bar.words.textContent, /Bea saved another version while you were writing/);
+  assert.deepEqual(waysOf(host), ["Save as a branch", "Discard"]);
+});
+
+/** A page of three texts, of which some were typed into, and what it sends. */
+function passages(typed, values = {}) {
+  freshPage("<div id=book></div>");
+  localStorage.setItem("heddle.edit-as.buffer", values.way ?? "fork");
+  const texts = ["One.", " Two.", " Three."];
+  const stretches = texts.map((text, place) => ({ place, id: `n${place + 1}`, slot: `n${place + 1}`, from: 0, text: typed[place] ?? text }));
+  const said = [];
+  const dropped = [];
+  let answers = 0;
+  const say = async (what, how) => {
+    said.push([what.command, what.args, how.follow]);
+    await values.meanwhile?.();
+    if (values.refuses?.(what)) throw new Refused({ code: "INVALID_SYNTAX", message: "No." }, 400);
+    return { refs: [`b${(answers += 1)}`], position: `b${answers}`, generations: [] };
+  };
+  const store = { ids: ["n0", "n1", "n2", "n3"], authors: [], slotOf: () => null, versionsOf: () => [] };
+  const page = treePage({ say, store, drafts: { write: ({ slot }, text) => dropped.push([slot, text]) }, acts: { amend() {} }, arrivals: { again() {} }, settings: { me: "ada", edits: "ask" } });
+  const settled = new Set();
+  const touched = () => stretches.filter(({ slot, place, text }) => text !== texts[place] && !settled.has(slot));
+  const editor = { tail: values.tail ?? "", ids: ["n1", "n2", "n3"], book: { nodes: stretches, pieces: [] }, replaced: null, touched, stretch: (place) => stretches[place], settle: (slot) => settled.add(slot), sayAt() {}, sendTail: () => (editor.tail = ""), takeBack() {}, focus() {}, spot: () => ({ isTail: true, offset: 0, text: "", slot: "n3" }) };
+  const known = new Map(texts.map((text, place) => [`n${place + 1}`, { text }]));
+  const host = { isConnected: true, soon() {}, keep() {}, leaves: { known, add() {}, take() {} } };
+  host.bar = new EditBar(document.getElementById("book"), editor);
+  const saving = new Saving(host, page, editor);
+  return { saving, said, dropped, stretches, host, page, editor };
+}
+
+test("an edit that was saved as a branch is sent once, however often it is left before that is drawn", async () => {
+  const { saving, said } = passages({ 1: " Two!" });
+  await saving.leave(saving.left(""));
+  await Promise.all([saving.leave(saving.pending()), saving.edits(), saving.all()]);
+  assert.deepEqual(said, [["edit", { ref: "n2", content: " Two!", way: "fork" }, true]]);
+  assert.deepEqual([saving.pending(), saving.left("")], [[], []]);
+});
+
+for (const way of ["fork", "version"]) {
+  test(`an edit that is left and saved while it is on its way is sent once, as a ${way}`, async () => {
+    const again = [];
+    const { saving, said } = passages({ 1: " Two!" }, { way, meanwhile: () => again.push(saving.leave(saving.left("")), saving.edits(), saving.all()) });
+    await saving.edits();
+    await Promise.all(again);
+    assert.equal(said.length, 1);
+  });
+}
+
+test("edits of several passages are one branch with all from the first to the last of them", async () => {
+  const { saving, said, dropped } = passages({ 0: "One!", 2: " Three!" });
+  await saving.edits();
+  assert.deepEqual(said, [["respond", { ref: "n0", content: "One! Two. Three!", sources: ["n1", "n2", "n3"], role: "parts" }, true]]);
+  assert.deepEqual(dropped, [["n3", ""]]);
+  assert.deepEqual(saving.pending(), []);
+});
+
+test("an edit that is saved because the page goes elsewhere does not lead it to its branch", async () => {
+  const { saving, said } = passages({ 1: " Two!" });
+  await saving.leave(saving.left(""), false);
+  assert.equal(said[0][2], false);
+  assert.equal(saving.led, "");
+});
+
+test("what is typed into a branch before it is drawn is in its texts then", async () => {
+  const { saving, stretches } = passages({ 1: " Two!" });
+  await saving.edits();
+  stretches[1].text = " Two! And more.";
+  assert.equal(saving.pending().length, 1);
+  const { stored, typed } = saving.drawn([{ id: "n1", slot: "n1", text: "One." }, { id: "b1", slot: "b1", text: " Two!" }]);
+  assert.deepEqual([[...stored], typed], [["n2"], [{ id: "b1", text: " Two! And more." }]]);
+});
+
+test("what another tab has typed is not saved by this one when a caret moves here", () => {
+  const { saving, stretches } = passages({ 1: " Two!" });
+  saving.elsewhere.set("n2", " Two!");
+  assert.deepEqual(saving.left(""), []);
+  stretches[1].text = " Two?";
+  assert.equal(saving.left("").length, 1);
+});
+
+test("an edit that is refused holds up neither other edits nor what is added, and the composer leads to it", async () => {
+  const { saving, said, host, editor } = passages({ 0: "", 1: " Two!" }, { way: "version", tail: " And on.", refuses: ({ args }) => args.ref === "n1" });
+  const leads = [];
+  document.body.append(Object.assign(document.createElement("loom-composer"), { answer() {}, answerWith: (...words) => leads.push(words) }));
+  host.place = { kind: "buffer", slot: "n3" };
+  editor.reveal = (slot) => leads.push(slot);
+  assert.equal(await saving.all(), true);
+  assert.deepEqual(said.map(([command, { content }]) => [command, content]), [["edit", ""], ["edit", " Two!"], ["respond", " And on."]]);
+  const [words, label, run] = leads[0];
+  assert.deepEqual([words, label], ["1 edit above is not saved.", "Go to it"]);
+  run();
+  assert.equal(leads[1], "n1");
+  // It is not sent again with the next text.
+  editor.tail = " Still on.";
+  await saving.all();
+  assert.equal(said.length, 4);
 });
 
 /** Words behind the text of n1, which is shown while the page is at n2 already. */

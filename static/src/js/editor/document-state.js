@@ -83,8 +83,9 @@ export function bookOf(leaves, tail, me) {
  * The change that makes the text be these nodes and this working buffer (null: the one there
  * is). What is the same stays, with the caret in it; nodes with typed changes keep those.
  * @param {EditorState} state @param {Leaf[]} leaves @param {string | null} tail
+ * @param {Set<string>} [stored] slots whose typed changes are stored elsewhere by now: they are as they are told
  */
-export function towards(state, leaves, tail) {
+export function towards(state, leaves, tail, stored = new Set()) {
   const old = state.field(book);
   const at = starts(old);
   const [head, foot] = shared(old.nodes, leaves);
@@ -95,8 +96,8 @@ export function towards(state, leaves, tail) {
   const painted = cutter(old.pieces);
   const keep = (/** @type {number} */ was, /** @type {Leaf} */ leaf) => {
     const { id, slot } = old.nodes[was];
-    const isDirty = old.dirty.has(slot);
-    if (id === leaf.id || isDirty) {
+    const isDirty = old.dirty.has(slot) && !stored.has(slot);
+    if ((id === leaf.id && !stored.has(slot)) || isDirty) {
       if (isDirty) dirty.add(slot);
       lengths.push(old.lengths[was]);
       runs.push(painted(at[was], at[was + 1]));

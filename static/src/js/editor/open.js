@@ -65,9 +65,21 @@ function historyKeys(heard, mark) {
 
 const MOST_PASTS = 50;
 
+/** What is typed behind the nodes. @param {EditorState} state */
+const tailOf = (state) => state.sliceDoc(starts(state.field(book)).at(-2) ?? 0);
+
+/** What the last change replaced in the whole text; null where it was another one.
+ * @param {import("@codemirror/view").ViewUpdate} update */
+function replacedIn({ transactions }) {
+  const last = transactions.filter((transaction) => transaction.docChanged).at(-1);
+  const what = last?.annotation(replacedAll);
+  return last && what ? { ...what, tail: tailOf(last.startState), tailNow: tailOf(last.state) } : null;
+}
+
 export class BufferEditor {
   past = new Compartment();
-  /** what was replaced in the whole text, where nothing was typed since @type {{query: string, text: string} | null} */
+  /** what was replaced in the whole text, where nothing was typed since; `tail`, `tailNow`: what is typed behind the nodes, before
+   * and after @type {{query: string, text: string, tail: string, tailNow: string} | null} */
   replaced = null;
   /** which history of typing this is: another one since what was typed was saved, or at another place */
   history = newKey();
@@ -114,7 +126,7 @@ export class BufferEditor {
         EditorView.updateListener.of((update) => {
           const isTyped = update.transactions.some((transaction) => transaction.docChanged && !transaction.annotation(Transaction.remote));
           const isTurned = update.transactions.some((transaction) => transaction.isUserEvent("undo") || transaction.isUserEvent("redo"));
-          if (isTyped) this.replaced = update.transactions.filter((transaction) => transaction.docChanged).at(-1)?.annotation(replacedAll) ?? null;
+          if (isTyped) this.replaced = replacedIn(update);
           if (isTyped) heard.typed(isTurned);
           if (update.selectionSet || isTyped) heard.placed();
           if (update.selectionSet || update.focusChanged || update.docChanged) heard.reached();
@@ -296,9 +308,45 @@ export class BufferEditor {
     view.dispatch({ effects: past.reconfigure(value === undefined ? history() : [history(), historyField.init(() => value)]) });
   }
 
-  /** Shows another path, or the same with what happened to it. @param {Leaf[]} leaves @param {string | null} tail null: as it is */
-  update(leaves, tail) {
-    this.view.dispatch(towards(this.view.state, leaves, tail));
+  /** Shows another path, or the same with what happened to it. @param {Leaf[]} leaves @param {string | null} tail null: as it is
+   * @param {Set<string>} [stored] slots whose typed changes are stored elsewhere */
+  update(leaves, tail, stored) {
+    this.view.dispatch(towards(this.view.state, leaves, tail, stored));
+  }
+
+  /** Goes on with what was typed in nodes that are drawn anew, under the caret. @param {{id: string, text: string}[]} typed @param {number} head */
+  typeOn(typed, head) {
+    for (const { id, text } of typed) this.put(this.ids.indexOf(id), text);
+    this.view.dispatch({ selection: EditorSelection.cursor(Math.min(head, this.view.state.doc.length)) });
+  }
+
+  /** Whether the caret is at the end of the text. */
+  get isCaretLast() {
+    return this.head === this.view.state.doc.length;
+  }
+
+  /** Where the caret is. */
+  get head() {
+    return this.view.state.selection.main.head;
+  }
+
+  /** The whole text. */
+  get text() {
+    return this.view.state.doc.toString();
+  }
+
+  /** Puts the caret at a place of the text, and shows that. @param {number} at @param {"nearest" | "center"} [where] */
+  showPlace(at, where = "nearest") {
+    this.view.dispatch({ selection: EditorSelection.cursor(at), effects: EditorView.scrollIntoView(at, { y: where, yMargin: 80 }) });
+  }
+
+  /** Puts the caret where something was typed in a node, and shows that. @param {string} slot */
+  reveal(slot) {
+    const place = this.book.nodes.findIndex((node) => node.slot === slot);
+    if (place < 0) return;
+    const { from, text } = this.stretch(place);
+    this.showPlace(this.typedAt(from, from + text.length), "center");
+    this.focus();
   }
 
   /** Puts a text in the place of the working buffer; that is not undone by a key. @param {string} text */

@@ -133,6 +133,22 @@ export function leastChange(before, after) {
   return { from: head, to: before.length - tail, insert: after.slice(head, after.length - tail) };
 }
 
+/** Texts that follow each other, changed so that together they are another text: what was typed is in the first that it meets.
+ * @param {string[]} texts @param {string} whole @returns {string[]} */
+export function spread(texts, whole) {
+  const { from, to, insert } = leastChange(texts.join(""), whole);
+  let start = 0;
+  let isPut = false;
+  return texts.map((text) => {
+    const within = (/** @type {number} */ at) => Math.max(0, Math.min(at - start, text.length));
+    const [head, foot] = [within(from), within(to)];
+    const isHere = !isPut && from <= start + text.length;
+    isPut ||= isHere;
+    start += text.length;
+    return text.slice(0, head) + (isHere ? insert : "") + text.slice(foot);
+  });
+}
+
 /** @param {string} text @param {number} at */
 const isHigh = (text, at) => /[\ud800-\udbff]/.test(text[at] ?? "");
 /** @param {string} text @param {number} at */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codePoints, cut, joined, leastChange, nextWord, ownerOf, repainted, stretched } from "./runs.js";
+import { codePoints, cut, joined, leastChange, nextWord, ownerOf, repainted, stretched, spread } from "./runs.js";
 
 const change = (from, to, length) => ({ from, to, length });
 const after = (lengths, ...changes) => {
@@ -117,4 +117,11 @@ test("what is typed anywhere in many pieces changes those characters and no othe
     const [from, to] = [dice(before.length + 2), dice(before.length + 2)];
     assert.deepEqual(spelled(cut(pieces, from, to)), before.slice(from, Math.max(from, to)));
   }
+});
+
+test("texts that follow each other take over what was typed in them as one", () => {
+  assert.deepEqual(spread(["The ", "house"], "The big house"), ["The big ", "house"]);
+  assert.deepEqual(spread(["The ", "house"], "The house."), ["The ", "house."]);
+  assert.deepEqual(spread(["The ", "old ", "house"], "That house"), ["That", " ", "house"]);
+  assert.deepEqual(spread(["The ", "house"], "The house"), ["The ", "house"]);
 });

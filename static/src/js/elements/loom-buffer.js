@@ -11,6 +11,7 @@ import { takePlace } from "../buffer/mount.js";
 import { Shadows } from "../buffer/remote-drafts.js";
 import { Writing } from "../buffer/writing.js";
 import { Wheel } from "../buffer/candidate-preview.js";
+import { leastChange } from "../editor/runs.js";
 import { composer } from "../tree/actions.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { editorModule } from "../tree/editor-loader.js";
@@ -31,6 +32,8 @@ export class LoomBuffer extends HTMLElement {
   /** @type {number | undefined} steps of typing that could be undone when a candidate was taken that was coming */
   awaited;
   syncs = new Newest();
+  /** @type {{way: "undo" | "redo", isMove: boolean} | undefined} an act that was undone or redone, whose text is not drawn yet */
+  turned;
   /** the position whose text did not come */
   lacking = "";
   /** @type {Set<string>} slots of edits that were kept as drafts here */
@@ -86,7 +89,7 @@ export class LoomBuffer extends HTMLElement {
     this.shown = position;
     this.wheel = new Wheel(this, page, editor, signal);
     this.shadows = new Shadows(this, page, signal);
-    Object.assign(page.acts, { mark: () => editor.mark(), before: () => this.rested(), drawn: () => this.isDrawn() });
+    Object.assign(page.acts, { mark: () => editor.mark(), before: () => this.rested(), turns: this.turns.bind(this), drawn: () => this.isDrawn() });
     this.restore();
     editor.cutPast();
     page.emit("book");
@@ -129,12 +132,14 @@ export class LoomBuffer extends HTMLElement {
     const text = page.drafts.of(place);
     if (place.kind === "buffer") return editor.put(editor.ids.length, text);
     const at = editor.book.nodes.findIndex((node) => node.slot === place.slot);
+    if (text) this.saving?.elsewhere.set(place.slot, text);
     editor.put(at, text || (this.leaves?.known.get(editor.ids[at])?.text ?? ""));
   }
 
   /** @param {boolean} [isTurned] by undo or redo */
   typed(isTurned) {
     if (!isTurned) this.page?.acts.forget();
+    this.turned = undefined;
     composer()?.answer(""); // what was said of the text as it was
     this.wheel?.show();
     this.writing?.soon();
@@ -149,7 +154,8 @@ export class LoomBuffer extends HTMLElement {
     if (!editor || !page || !leaves || !place) return;
     page.drafts.write(place, editor.tail);
     page.whereabouts.share(editor.tail);
-    for (const { slot, id, text } of editor.touched().filter((leaf) => leaf.id)) {
+    // What is on its way, or stored, is kept by that; a draft of it would be a second edit.
+    for (const { slot, id, text } of editor.touched().filter((leaf) => leaf.id && !this.saving?.isSent(leaf.slot, leaf.text))) {
       const leaf = leaves.known.get(id);
       if (leaf && leaf.text === text) editor.settle(slot, leaf);
       page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text, leaf ? (leaf.at ?? "") : undefined);
@@ -169,13 +175,20 @@ export class LoomBuffer extends HTMLElement {
     const { saving } = this;
     if (!saving) return;
     const waiting = saving.pending();
-    this.bar?.tell(waiting, { way: saving.way, save: () => void saving.edits(), back: () => waiting.forEach(({ slot }) => saving.putBack(slot)) });
+    if (this.bar?.isRefused && !waiting.some((draft) => saving.isHeld(draft))) this.bar.isRefused = false;
+    this.bar?.tell(waiting, { way: saving.way, save: () => void this.save(), back: () => waiting.forEach(({ slot }) => saving.putBack(slot)) });
   }
 
   /** Puts a text at the end of the working buffer. @param {string} text */
   write(text) {
     this.editor?.put(this.editor.ids.length, this.editor.tail + text);
     this.editor?.focus();
+  }
+
+  /** Saves the edits that are typed here, as they are now. */
+  save() {
+    this.keep();
+    return this.saving?.edits();
   }
 
   /** The caret is elsewhere: an edit that it has left is saved. */
@@ -185,7 +198,7 @@ export class LoomBuffer extends HTMLElement {
     this.waiting = setTimeout(() => {
       if (this.typing) this.keep();
       const left = this.saving?.left(this.editor?.spot().slot ?? "") ?? [];
-      if (left.length) void this.saving?.edits(left);
+      if (left.length) void this.saving?.leave(left);
     }, FEW_MS);
   }
 
@@ -227,6 +240,36 @@ export class LoomBuffer extends HTMLElement {
   retype() {
     const { editor, page } = this;
     return Boolean(editor && page?.acts.isTypingNext(editor.markNow()) && editor.retype());
+  }
+
+  /** An act is undone or redone: the caret goes where that changes the text, as soon as it is drawn.
+   * @param {"undo" | "redo"} way @param {import("../tree/undo.js").Act} act */
+  turns(way, { from, to, swap }) {
+    this.turned = { way, isMove: from !== to };
+    if (!swap || !this.editor || !this.place || !this.page) return;
+    if (this.typing) this.keep();
+    const [now, then] = way === "undo" ? [swap[1], swap[0]] : swap;
+    const place = placeAt(this.page, "buffer", from);
+    const typed = this.page.drafts.of(place);
+    // What was typed behind since stays behind.
+    if (!typed.startsWith(now)) return;
+    const tail = then + typed.slice(now.length);
+    if (nameOf(place) === nameOf(this.place)) this.editor.putTail(tail);
+    this.page.drafts.write(place, tail);
+  }
+
+  /** The caret stays at what undo or redo has changed, and that is shown: not the end of the text, where a text that
+   * was split goes on again. @param {string} before the whole text @param {number} head where the caret was */
+  showTurned(before, head) {
+    const { editor, turned } = this;
+    if (!editor || !turned) return;
+    const { from, to, insert } = leastChange(before, editor.text);
+    if (to === from && !insert) return;
+    this.turned = undefined;
+    const isAdded = to === before.length && from === to;
+    // A text that is added again is written on at its end; what only comes back behind the caret is not.
+    const isBack = turned.way === "undo" && turned.isMove && isAdded;
+    editor.showPlace(isBack ? Math.min(head, from) : from + insert.length);
   }
 
   /** Waits until what is being saved is saved: it comes first in the order of acts. */
@@ -295,7 +338,7 @@ export class LoomBuffer extends HTMLElement {
   moved() {
     if (this.page?.isPast) return;
     const left = this.saving?.left("") ?? [];
-    if (left.length) void this.saving?.edits(left);
+    if (left.length) void this.saving?.leave(left, false);
     this.soon(0);
   }
 
@@ -344,18 +387,24 @@ export class LoomBuffer extends HTMLElement {
       this.tailThen = undefined;
       this.place = place;
       if (typed) page.drafts.write(place, page.drafts.of(place) + typed);
+      const { head } = editor;
+      const { stored, typed: since } = this.saving?.drawn(now) ?? { stored: new Set(), typed: [] };
       const turn = () =>
         editor.turn(from, nameOf(place), () => {
-          editor.update(now, page.drafts.of(place));
+          editor.update(now, page.drafts.of(place), stored);
           this.restore();
         });
       const draw = () => {
         this.shown = position;
+        for (const slot of stored) page.drafts.write({ slot, kind: "edit" }, "");
         if (isElsewhere) turn();
-        else editor.update(now, null);
+        else editor.update(now, null, stored);
+        if (since.length) editor.typeOn(since, head);
         this.wheel?.show();
       };
+      const before = this.turned ? editor.text : "";
       this.still(draw);
+      if (this.turned) this.showTurned(before, head);
       if (isElsewhere) page.whereabouts.share(editor.tail);
       this.tell();
       this.writing?.soon();

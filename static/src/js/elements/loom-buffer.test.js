@@ -49,7 +49,7 @@ function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: node
     leaves: { path, known: new Map([["n1", leaf("n1")]]) },
     place: { kind: "buffer", slot: "n1" },
     editor: fakeEditor([leaf("n1")]),
-    saving: { isBusy: false, left: () => [], pending: () => [], edits: async () => {}, warn() {}, putBack() {} },
+    saving: { isBusy: false, left: () => [], pending: () => [], edits: async () => {}, leave: async () => {}, isSent: () => false, isHeld: () => false, drawn: () => ({ stored: new Set(), typed: [] }), elsewhere: new Map(), warn() {}, putBack() {} },
     bar: { tell() {} },
     wheel: { show() {}, cardOf: () => null, weave: { untake: () => true } },
     writing: { soon() {} },

@@ -250,6 +250,14 @@ export class LoomComposer extends HTMLElement {
     status.classList.toggle("bad", bad);
   }
 
+  /** Says something with a way to where it is. @param {string} words @param {string} label @param {() => void} run */
+  answerWith(words, label, run) {
+    const button = make("button", { type: "button", className: "button small", textContent: label });
+    button.addEventListener("click", run);
+    this.answer(words);
+    this.querySelector("[data-answer]")?.append(" ", button);
+  }
+
   /** Asks for continuations of the position with the settings of the fields. */
   ask() {
     return this.go("continue");

@@ -90,10 +90,11 @@ export class LoomPath extends HTMLElement {
   }
 
   /** Draws the path to the new position: only what differs from the old one is asked for.
-   * @param {{from: string, isStill: boolean, isKept?: boolean, isBack?: boolean, isSpoken?: boolean}} how isStill: what is
+   * @param {{from: string, isStill: boolean, isKept?: boolean, isBack?: boolean, isSpoken?: boolean, isHeld?: boolean}} how isHeld: by undo or redo, which shows what it changed; isStill: what is
    * read stays where it is; isKept: the history has an entry of the move; isBack: to what is still
    * drawn; isSpoken: the text is read out */
-  async moved({ from, isStill, isKept = true, isBack = false, isSpoken = false }) {
+  async moved({ from, isStill, isKept = true, isBack = false, isSpoken = false, isHeld = false }) {
+    this.isHeld = isHeld;
     this.showing = isStill ? "" : (this.page?.position ?? "");
     // What was told of this text meanwhile was not drawn.
     if (isBack) return this.refresh();
@@ -274,6 +275,8 @@ export class LoomPath extends HTMLElement {
     if (book && book.shown !== page.position) return;
     this.showing = "";
     const last = this.nodes().at(-1);
+    // Undo has shown the place of what it changed, which need not be the end.
+    if (this.isHeld && book?.editor && !book.editor.isCaretLast) return;
     if (page.settings.mode === "buffer") this.bringEnd(0, book?.contains(document.activeElement));
     else view.bring({ top: (last ?? this).getBoundingClientRect().top, bottom: view.natural() });
   }

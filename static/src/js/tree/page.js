@@ -23,7 +23,7 @@ const DOUBLE_MS = 500; // two presses within this time ask models once
 /** @typedef {import("../live/outbox.js").Answer} Answer */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
-/** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken}), `carrying` (detail {from, to}: a draft, before it goes to another place), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
+/** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken, isHeld}), `carrying` (detail {from, to}: a draft, before it goes to another place), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
  * news), `drawn` (what changed, drawn by the server), `delta`, `here`, `state`, `role` (detail: what the reader is in the tree now), `text` (a
  * buffer's editor shows the position), `book` (it has taken the text's place), `taken` (detail {from, card, to, isLate}: a candidate, before the move), `awaited` (a candidate will be accepted when it ends), `said` (detail {answer}), `refused` (detail Refused).
  */
@@ -197,17 +197,17 @@ export class TreePage extends EventTarget {
     });
   }
 
-  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean, isStill?: boolean, isSpoken?: boolean}} [how] isStill: by
+  /** Moves this tab to a node. @param {string} id @param {{replace?: boolean, history?: boolean, isStill?: boolean, isSpoken?: boolean, isHeld?: boolean, isExact?: boolean}} [how] isExact: to this text, though it looks like the half of a split one; isHeld: undo or redo leads there, and shows what it changes; isStill: by
    * itself, so that what is read stays where it is, and what is typed goes along; isSpoken: its text is read out */
-  go(id, { replace = false, history: keep = true, isStill = false, isSpoken = false } = {}) {
+  go(id, { replace = false, history: keep = true, isStill = false, isSpoken = false, isHeld = false, isExact = false } = {}) {
     id = this.store?.textOf(id) ?? id;
-    id = this.whole(id);
+    if (!isExact && !isHeld) id = this.whole(id);
     if (!id || id === this.position) return;
     const from = this.position;
     if (isStill) this.carry(placeAt(this, "buffer"), placeAt(this, "buffer", id));
     this.place(id);
     if (keep) this.note(replace);
-    this.emit("moved", { from, isStill, isKept: keep, isSpoken });
+    this.emit("moved", { from, isStill, isKept: keep, isSpoken, isHeld });
   }
 
   /** Goes back to a node that is still shown, because the one moved to could not be read: what is
@@ -279,7 +279,8 @@ export class TreePage extends EventTarget {
       const answer = await this.outbox.send(what, at, carried, act, then, key);
       // What was typed behind a text belongs behind it.
       if (draft?.kind === "buffer" && typeof what !== "string") this.carryBehind(draft, answer.position, at);
-      if (follow && answer.position) this.follow(answer.position, at);
+      // What was edited is read on its branch, whose texts may be as long as halves of a split.
+      if (follow && answer.position) this.follow(answer.position, at, verbOf(typeof what === "string" ? what : what.command) === "edit");
       this.emit("said", Object.assign(message, { answer }));
       return answer;
     } catch (error) {
@@ -288,11 +289,11 @@ export class TreePage extends EventTarget {
     }
   }
 
-  /** @param {string} position @param {string} at */
-  follow(position, at) {
+  /** @param {string} position @param {string} at @param {boolean} [isExact] */
+  follow(position, at, isExact = false) {
     const elsewhere = /^tree:(\S+) node:(\S+)$/.exec(position);
     if (elsewhere) location.assign(`/trees/${elsewhere[1]}?node=${elsewhere[2]}`);
-    else if (position !== at && this.position === at) this.go(position);
+    else if (position !== at && this.position === at) this.go(position, { isExact });
   }
 
   /** Shows why something was refused, once. @param {unknown} error */
@@ -364,6 +365,12 @@ export class Arrivals {
   tell() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.send(), ARRIVED_MS);
+  }
+
+  /** Tells the position once more: a command has led elsewhere than this tab is. */
+  again() {
+    this.told = "";
+    this.tell();
   }
 
   /** Sends the position, also while the page goes away. */

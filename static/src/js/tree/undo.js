@@ -15,9 +15,9 @@ import { rightsOf } from "./status-text.js";
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {{history: string, typed: number, undone: number, joined: number}} Mark of an editor's own history: which one, how
  * many steps could be undone, and how many redone; joined: how many could be undone when it was taken up again */
-/** @typedef {{step?: number, act?: string, verb: string, from: string, to: string, made?: string, tail?: string, mark?: Mark}} Act
+/** @typedef {{step?: number, act?: string, verb: string, from: string, to: string, made?: string, tail?: string, swap?: [string, string], mark?: Mark}} Act
  * `from`, `to`: where the page was before and after it; `made`: a text that was added; `tail`: words of a candidate
- * that were taken before it was accepted whole */
+ * that were taken before it was accepted whole; `swap`: what was typed behind the text, before and after words were replaced everywhere */
 
 const MOST = 200;
 
@@ -31,6 +31,8 @@ export class Acts {
   before = () => Promise.resolve();
   /** Waits until the text of the position is drawn. @type {() => Promise<unknown>} */
   drawn = () => Promise.resolve();
+  /** Told of an act that is about to be undone or redone. @type {(way: "undo" | "redo", act: Act) => void} */
+  turns = () => {};
   /** @type {WeakMap<object, {from: string, mark: Mark | undefined}>} how it was when a line was given */
   given = new WeakMap();
   /** @type {Promise<unknown>} */
@@ -236,7 +238,8 @@ export class Acts {
     const answer = await this.say(call("undo", { ref: `step:${act.step}` }), false, putBack);
     if (!answer) return true;
     if (text) this.giveBack(act, text);
-    if (answer.position !== at || this.isAt(act.to)) this.leave(this.isAt(act.from, answer.position) ? answer.position : this.selected(act.from));
+    this.turns("undo", act);
+    if (answer.position !== at || this.isAt(act.to)) this.leave(this.isAt(act.from, answer.position) ? answer.position : this.selected(act.from), true);
     await this.took(act);
     return true;
   }
@@ -257,8 +260,8 @@ export class Acts {
     });
   }
 
-  /** Moves on from a text that is hidden now; what was written below it comes along. @param {string} to */
-  leave(to) {
+  /** Moves on from a text that is hidden now; what was written below it comes along. @param {string} to @param {boolean} [isHeld] by undo */
+  leave(to, isHeld = false) {
     const { page } = this;
     const [from, place] = [placeAt(page, "buffer"), placeAt(page, "buffer", to)];
     const draft = page.drafts.of(from);
@@ -266,7 +269,7 @@ export class Acts {
       page.drafts.write(place, page.drafts.of(place) + draft);
       page.drafts.write(from, "");
     }
-    page.go(to);
+    page.go(to, { isHeld });
   }
 
   /** @param {Act} act @param {() => void} putBack */
@@ -278,7 +281,9 @@ export class Acts {
     const place = placeAt(this.page, "buffer", act.from);
     const draft = this.page.drafts.of(place);
     if (text && draft.startsWith(text)) this.page.drafts.write(place, draft.slice(text.length));
-    if (wasThere) this.page.go(act.to);
+    this.turns("redo", act);
+    // What was undone may have been elsewhere: redo leads to where it is.
+    if (wasThere || !this.page.store?.hasOnPath(this.page.position, [act.to])) this.page.go(this.selected(act.to), { isHeld: true });
     await this.again(act);
   }
 
@@ -305,7 +310,8 @@ export class Acts {
     if (!this.isAt(act.to) && !page.store?.hasOnPath(page.position, [act.to])) return false;
     const place = placeAt(page, "buffer", act.from);
     if (act.tail && !page.drafts.of(place)) page.drafts.write(place, act.tail);
-    page.go(this.selected(act.from));
+    this.turns("undo", act);
+    page.go(this.selected(act.from), { isHeld: true });
     await this.took(act);
     toast().show(t("Undone: accepting a candidate"), { act: t("Redo"), onAct: () => void this.redo() });
     return true;
@@ -317,8 +323,11 @@ export class Acts {
     if (!this.isAt(act.from)) return toast().show(t("There is nothing to redo in this text."));
     const place = placeAt(page, "buffer", act.from);
     if (act.tail && page.drafts.of(place) === act.tail) page.drafts.write(place, "");
-    page.go(this.selected(act.to));
-    return this.again(act);
+    this.turns("redo", act);
+    page.go(this.selected(act.to), { isHeld: true });
+    await this.again(act);
+    toast().show(t("Redone: accepting a candidate"), { act: t("Undo"), onAct: () => void this.undo() });
+    return undefined;
   }
 
   /** The version of a node's slot that is read now. @param {string} id */

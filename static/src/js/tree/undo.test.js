@@ -76,3 +76,21 @@ test("an undo that is refused for good is not tried again", async () => {
   await own.undo();
   assert.deepEqual(lists(), [[1], []]);
 });
+
+test("redo leads back to where it was done, and an accepted candidate is redone", async () => {
+  freshPage("<loom-toast></loom-toast>");
+  const store = { slotOf: (id) => ["n1", "n2", "n3", "n4"].indexOf(id), selected: (slot) => ["n1", "n2", "n3", "n4"][slot], hasOnPath: (id, ids) => ids.includes(id), ids: ["n1", "n2", "n3", "n4"] };
+  const say = async ({ command }) => ({ canonical: `→ ${command}`, reply: "", events: [1], step: 9, position: page.position, refs: [] });
+  const page = treePage({ say, store, go: (id) => (page.position = id) });
+  const own = new Acts(page, localStorage);
+  page.position = "n4";
+  own.keep({ done: [], undone: [{ verb: "take", from: "n2", to: "n3" }, { verb: "continue", step: 2, from: "n2", to: "n2" }, { verb: "split", step: 1, from: "n1", to: "n2" }] });
+  const places = [];
+  for (let times = 0; times < 3; times += 1) {
+    await own.redo();
+    places.push(page.position);
+  }
+  assert.deepEqual(places, ["n2", "n2", "n3"]);
+  assert.equal(document.querySelector("loom-toast span").textContent, "Redone: accepting a candidate");
+  assert.equal(document.querySelector("loom-toast button").textContent, "Undo");
+});
