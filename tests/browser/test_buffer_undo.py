@@ -210,3 +210,37 @@ def test_a_key_with_nothing_left_to_undo_or_redo_is_answered_for_all_to_see(
     expect(toast).to_have_text("There is nothing to redo in this text.")
     expect(toast).to_be_visible()
     assert text_of(page) == before
+
+
+def test_undo_and_redo_stay_at_the_place_where_a_text_was_continued_in_the_middle(
+    heddle: Heddle, visit: Open
+) -> None:
+    heddle.provider.script(*[says(f" Candidate {number}.") for number in range(3)])
+    whole = [f"Passage {number}. {'More words of it. ' * 40}\n\n" for number in range(12)]
+    tree = heddle.tree("Middle", *whole, mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    at = len("".join(whole[:3])) + 200
+    caret(page, at)
+    page.locator("loom-buffer").evaluate("one => one.editor.showPlace(one.editor.head, 'center')")
+    book(page).press("Control+Space")
+    candidates = page.locator(".card[data-id]", has_text="Candidate")
+    expect(candidates).to_have_count(3)
+    half = whole[3][:200]
+    texts(page, *whole[:3], half, "")
+    page.locator(".card.picked", has_text="Candidate").wait_for()
+    book(page).press("Tab")
+    rested(page)
+    taken = nodes_of(page)
+    for _ in range(3):
+        book(page).press("Control+z")
+        rested(page)
+    texts(page, *whole, "")
+    place = "one => [one.editor.head, one.editor.view.coordsAtPos(one.editor.head)?.top ?? -1]"
+    head, top = page.locator("loom-buffer").evaluate(place)
+    assert head == at
+    assert 0 < top < page.evaluate("innerHeight")
+    for _ in range(3):
+        book(page).press("Control+Shift+z")
+        rested(page)
+    texts(page, *taken)
+    expect(page.locator("loom-toast")).to_contain_text("Redone: accepting a candidate")
