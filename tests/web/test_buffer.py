@@ -131,6 +131,21 @@ def test_a_dialogue_names_all_who_wrote_a_text(
     assert 'data-kind="model" title="Muse">It seemed to </span>' in page
 
 
+def test_words_of_somebody_who_may_only_read_now_are_no_part_of_the_text(
+    actor: Actor, buffer: Tree, writer: User, visitor: Visitor
+) -> None:
+    (node,) = say(actor, buffer, 'respond "The gate was shut."')
+    hers, address = visitor(writer), f"/trees/{buffer.uid}?node={node}"
+    home = hers.get(f"/api/workspaces?tree={buffer.uid}").json()["id"]
+    body = {"kind": "buffer", "text": " And then", "seen": ""}
+    path = f"/api/workspaces/{home}/drafts/{node}"
+    assert hers.put(path, body, content_type="application/json").status_code == 200
+    working = '<span class="working"> And then</span>'
+    assert working in hers.get(address).content.decode()
+    buffer.grove.memberships.filter(user=writer).update(role="reader")
+    assert working not in hers.get(address).content.decode()
+
+
 def test_nodes_are_asked_for_by_name(
     actor: Actor, owner: User, outsider: User, buffer: Tree, visitor: Visitor
 ) -> None:

@@ -127,8 +127,9 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
     """A tree at `?node=`, else at the reader's last position."""
     page = _Page.read(request, uid, nodes=PAGE_NODES)
     actor, cast = page.visit.actor, page.cast
+    path = page.path_context()
     context = {
-        **page.path_context(),
+        **path,
         **_menus(actor, cast),
         "me": cast[actor.participant.uid],
         "budgets": tuple(BUDGETS),
@@ -141,7 +142,8 @@ def tree_page(request: PersonRequest, uid: str) -> HttpResponse:
         "samplers": SAMPLERS,
         "news": news_shown(actor, page.visit.tree, page.visit.workspace, cast),
         "tree_tags": tuple(sorted(page.tree_tags)),
-        "tail": page.kept.drafts.get("buffer", ""),
+        # Who may only read has it in a box, where it can be copied, and not as part of the text.
+        "tail": page.kept.drafts.get("buffer", "") if path["can"]["write"] else "",
     }
     return render(request, "pages/tree.html", context)
 

@@ -49,14 +49,15 @@ export class EditBar {
   }
 
   /** How much is written here and kept; what is not on the server for a while is said.
-   * @param {string} tail @param {boolean} isKept */
-  keep(tail, isKept) {
+   * @param {string} tail @param {boolean} isKept @param {boolean} [isRefused] by the server, for good */
+  keep(tail, isKept, isRefused = false) {
     const words = tail.match(/\S+/g)?.length ?? 0;
     const say = (/** @type {string} */ how) => {
       this.count.textContent = words ? `${tn("{n} word", "{n} words", words)}, ${how}` : "";
     };
     clearTimeout(this.late);
     if (isKept) say(t("draft saved"));
+    else if (isRefused) say(t("kept in this browser only"));
     else this.late = setTimeout(() => say(t("draft not saved yet")), PATIENCE_MS);
   }
 

@@ -100,7 +100,7 @@ export class LoomBuffer extends HTMLElement {
     for (const name of ["changed", "store", "redraw"]) page.addEventListener(name, () => this.soon(), { signal });
     page.addEventListener("state", (event) => this.stated(/** @type {CustomEvent} */ (event).detail.state), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
-    page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail), { signal });
+    page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail, page.drafts.isRefused), { signal });
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
     const off = page.events.on("node.added", ({ payload, actor = "" }) => this.saving?.newer(payload.node, actor));
     signal.addEventListener("abort", off);

@@ -33,6 +33,8 @@ export class Drafts extends EventTarget {
     this.theirs = new Map();
     /** @type {Set<string>} where this tab has typed what the server does not know */
     this.typed = new Set();
+    /** @type {Set<string>} whose text the server does not take, as the writer may no longer write */
+    this.refused = new Set();
     /** @type {Map<string, string>} the texts that are on their way as drafts */
     this.flying = new Map();
     this.timers = /** @type {Map<string, any>} */ (new Map());
@@ -152,6 +154,7 @@ export class Drafts extends EventTarget {
   /** The server has this text. @param {string} name @param {Entry} entry @param {string} text @param {string} at */
   agree(name, entry, text, at) {
     Object.assign(entry, { agreed: text, at });
+    this.refused.delete(name);
     if (whole(entry) === text) this.typed.delete(name);
     this.shelf.put(name, entry);
   }
@@ -162,7 +165,10 @@ export class Drafts extends EventTarget {
       await this.load().catch(() => undefined);
       return this.theirs.has(nameOf(place)) ? -1 : SOON_MS;
     }
-    if (!error.mayPass) this.tell("refused", error);
+    if (!error.mayPass) {
+      this.refused.add(nameOf(place));
+      this.tell("refused", error);
+    }
     return error.mayPass ? AGAIN_MS : -1;
   }
 
@@ -228,6 +234,11 @@ export class Drafts extends EventTarget {
   /** Whether the server has all that was typed. */
   isQuiet() {
     return ![...this.entries.values()].some((entry) => whole(entry) !== entry.agreed);
+  }
+
+  /** Whether the server has refused some of it for good: it is in this browser alone. */
+  get isRefused() {
+    return this.refused.size > 0;
   }
 
   tell(/** @type {string} */ name, /** @type {unknown} */ detail) {

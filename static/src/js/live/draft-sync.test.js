@@ -76,6 +76,22 @@ test("without a connection it stays unsaved, and is sent when there is one", asy
   assert.equal(at.kept.text, "in the tunnel");
 });
 
+test("what the server refuses for good is said to be in this browser alone, until it is taken", async () => {
+  const at = server();
+  const keep = at.keep;
+  at.keep = async () => {
+    throw new Refused({ code: "PERMISSION_DENIED", message: "You may not do this here." }, 403);
+  };
+  const drafts = new Drafts(at, { store: storage(), name: "me" });
+  drafts.write(PLACE, "as a reader");
+  await drafts.flush(PLACE);
+  assert.deepEqual([drafts.isQuiet(), drafts.isRefused], [false, true]);
+  at.keep = keep;
+  drafts.write(PLACE, "as a writer again");
+  await drafts.flush(PLACE);
+  assert.deepEqual([drafts.isQuiet(), drafts.isRefused], [true, false]);
+});
+
 test("two tabs that both typed are asked, not overwritten", async () => {
   const at = server();
   const [first, two] = [0, 1].map(() => new Drafts(at, { store: storage(), name: "me" }));
