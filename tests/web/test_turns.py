@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from loom.access import Actor
+from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Step
@@ -16,6 +18,7 @@ from loom.errors import CommandError
 from loom.people.models import Participant, User
 from loom.permissions import named
 from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode
 from loom.trees.models import Node, Tree
 from loom.trees.queries import lookup
 from loom.turns.models import Generation, Turn
@@ -94,6 +97,7 @@ def test_a_working_turn_shows_text_lines_answers_and_steps(
     say(actor, turn, '→ bookmark here "turn"', "1.3")
     round_of(turn, 2, status="running", text="And now", chunk=3)
     page = part(visitor(owner), tree, point)
+    assert "round 2 of 12" in page
     assert "step 2 of 100" in page  # the refused line is no step
     assert "steps 2/100 · depth 0/10" in page
     assert "I look." in page
@@ -132,6 +136,21 @@ def test_a_turn_that_ended_leads_to_its_answer_and_can_be_undone_by_who_asked(
         assert f'data-go="{answer}"' in page
         assert 'data-turn-act="undo"' in page and 'data-turn-act="stop"' not in page
     assert "data-turn-act" not in part(visitor(reader), tree, point)
+
+
+def test_a_turn_that_was_stopped_did_not_answer_and_says_so_once(
+    actor: Actor, owner: User, tree: Tree, agent: Participant, point: Node, visitor: Visitor
+) -> None:
+    with transaction.atomic():
+        writer = streams.lock(tree, actor=agent.uid)
+        new = NewNode("Her", parent=point, finish="interrupted:stopped")
+        node = node_writer.add_node(writer, tree, agent, new)
+        writer.flush()
+    ended = {"finish": "interrupted:stopped", "ended_at": timezone.now()}
+    turn_of(actor, agent, point, status="interrupted", node=node, **ended)
+    page = part(visitor(owner), tree, node)
+    assert "Ran no command" in page and "Answered at once" not in page
+    assert 'class="soft told-at-node">stopped; the text so far is kept' in page
 
 
 def test_a_reader_sees_a_turn_and_may_not_stop_it(

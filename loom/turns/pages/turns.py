@@ -246,12 +246,15 @@ class TurnShown:
     state: str
     step: int
     steps: int
+    round: int
+    most_rounds: int
     budget: str
     asked: str
     rounds: tuple[RoundShown, ...]
     error: str
     hint: str
     reason: str
+    is_reason_at_node: bool
     node: str
     answer: str
     answers_below: str
@@ -441,6 +444,11 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData
         may_undo = may_undo and WRITE in actor.permissions and (is_mine or actor.is_owner)
         may_extend = may_extend and (is_mine or actor.is_owner)
         may_go_on = may_go_on and GENERATE in actor.permissions
+    reason = "" if error or is_open else _reason(turn, budget, spent)
+    did = in_prose([line for line in lines if line.pk not in data.closed])
+    if not did:
+        is_done = turn.status == "done"
+        did = gettext("answered at once") if is_done else gettext("ran no command")
     state = gettext("working") if is_open else gettext(WORDS.get(turn.status, turn.status))
     return TurnShown(
         id=turn.uid,
@@ -456,12 +464,16 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData
         state=gettext("undone") if is_undone else state,
         step=spent.steps,
         steps=budget.steps,
+        round=min(spent.rounds + 1, budget.rounds),
+        most_rounds=budget.rounds,
         budget=budgets.shown(budget, spent),
         asked=turn.input_node.text if turn.input_node and turn.form == "aside" else "",
         rounds=rounds,
         error=message,
         hint=hint,
-        reason="" if error or is_open else _reason(turn, budget, spent),
+        reason=reason,
+        # Its text says so itself, where both are shown.
+        is_reason_at_node=turn.node is not None and broken_reason(turn.node.finish) == reason,
         node=turn.node.local_id if turn.node else "",
         answer=turn.node.text if turn.node and turn.form == "aside" else "",
         answers_below=turn.answers_below.local_id,
@@ -476,7 +488,7 @@ def _shown(actor: Actor | None, turn: Turn, cast: dict[str, Who], data: TurnData
         may_redo=may_undo and is_undone,
         is_undone=is_undone,
         may_go_on=may_go_on,
-        did=in_prose([line for line in lines if line.pk not in data.closed]),
+        did=did,
         preset=turn.preset,
         view=view,
         view_seq=view_seq,
