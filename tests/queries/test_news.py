@@ -3,21 +3,26 @@
 from collections.abc import Callable
 
 import pytest
+from django.db import transaction
 from rest_framework.test import APIClient
 
 from loom.access import Actor, get_actor
+from loom.engine import streams
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.engine.models import Stream
 from loom.notes.commands.annotations import names_in
 from loom.notes.mentions import count_unseen, mentions_of, newest_mentions
 from loom.notes.models import Mention
-from loom.people.models import User
+from loom.people.models import Participant, User
 from loom.reading.pages.history import news_shown
 from loom.site.display import cast_of
 from loom.trees.commands import node_writer
+from loom.trees.commands.node_writer import NewNode
 from loom.trees.models import Tree, Workspace
+from loom.trees.queries import lookup
 from loom.trees.queries.event_log import counts_of, news_of
+from loom.turns.models import Generation
 from loom.workspace.commands import arrivals
 from tests.two_groves import TwoGroves
 
@@ -38,14 +43,14 @@ def test_what_others_did_since_is_counted_and_ones_own_is_not(
 ) -> None:
     hers = get_actor(writer, tree.grove)
     execute_line(hers, tree, Request('respond root "Before."'))
-    assert news_of(actor, tree, place(actor, tree)) is None
+    assert news_of(actor, tree, place(actor, tree), most=12) is None
     arrivals.mark_seen(actor, tree, head(tree))
-    assert news_of(actor, tree, place(actor, tree)) is None
+    assert news_of(actor, tree, place(actor, tree), most=12) is None
     ref = execute_line(hers, tree, Request('respond root "New."')).body["refs"][0]
     execute_line(hers, tree, Request(f'annotate {ref} "A note."'))
     execute_line(hers, tree, Request(f"tag {ref} #a"))
     execute_line(actor, tree, Request('respond root "Mine."'))
-    news = news_of(actor, tree, place(actor, tree))
+    news = news_of(actor, tree, place(actor, tree), most=12)
     assert news is not None
     me = hers.participant.uid
     assert set(news.by) == {
@@ -71,6 +76,33 @@ def test_changes_of_several_kinds_are_told_as_one_number(
     shown = news_shown(actor, tree, workspace, cast_of(actor))
     assert shown is not None
     assert [person.said for person in shown.people] == ["wrote 1 text, made 2 other changes"]
+
+
+def test_all_texts_are_counted_and_those_the_reader_asked_for_are_no_news(
+    actor: Actor, muse: Participant, tree: Tree, writer: User
+) -> None:
+    hers = get_actor(writer, tree.grove)
+    place(actor, tree)
+    arrivals.mark_seen(actor, tree, head(tree))
+    root = lookup.root_of(tree)
+    generations = [
+        Generation.objects.create(
+            tree=tree, participant=muse, asked_by=asker, point=root, batch="b", index=1
+        )
+        for asker in (actor.participant, hers.participant)
+    ]
+    with transaction.atomic():
+        writing = streams.lock(tree, actor=muse.uid)
+        for number in range(130):
+            for generation in generations:
+                new = NewNode(f"{number}", parent=root, generation_uid=generation.uid)
+                node_writer.add_node(writing, tree, muse, new)
+        writing.flush()
+    shown = news_shown(actor, tree, place(actor, tree), cast_of(actor))
+    assert shown is not None and not shown.is_more
+    assert [(person.name, person.said) for person in shown.people] == [("Muse", "wrote 130 texts")]
+    mine = news_of(actor, tree, place(actor, tree), most=12, asked=Generation.objects.all())
+    assert mine is None
 
 
 def test_looking_never_goes_back_nor_beyond_what_there_is(actor: Actor, tree: Tree) -> None:

@@ -39,7 +39,7 @@ from loom.text.hashes import instant
 from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries import event_log
 from loom.trees.queries.lookup import NodeRow
-from loom.turns.models import OPEN_TURN, Turn
+from loom.turns.models import OPEN_TURN, Generation, Turn
 from loom.turns.queries import turns
 from loom.workspace.commands import arrivals
 
@@ -182,26 +182,29 @@ class Activity:
 
 @dataclass(frozen=True)
 class NewsShown:
-    """What others did since the reader's last visit: who did it, and the last events as
-    sentences."""
+    """What others did since the reader's last visit: who did it, and the last events as sentences.
+    Of very much (`is_more`) only the last `reach` events are counted."""
 
     age: str
     people: tuple[Activity, ...]
     sentences: tuple[Sentence, ...]
     is_more: bool
+    reach: int = event_log.REACH
 
 
 def news_shown(
     actor: Actor, tree: Tree, workspace: Workspace | None, cast: dict[str, Who]
 ) -> NewsShown | None:
-    """What others did since the reader's last visit; None if there is nothing."""
-    news = event_log.news_of(actor, tree, workspace)
+    """What others did since the reader's last visit; None if there is nothing. What models wrote
+    because the reader asked them is no news."""
+    asked = Generation.objects.filter(asked_by=actor.participant.pk)
+    news = event_log.news_of(actor, tree, workspace, most=NEWEST, asked=asked)
     if news is None:
         return None
     people: dict[str, Counter[str]] = {}
     for who, kind, many in news.by:
         people.setdefault(who, Counter())[kind if kind in _WRITTEN else ""] += many
-    shown = event_log.with_beginnings(tree, news.events[:NEWEST])
+    shown = event_log.with_beginnings(tree, news.events)
     return NewsShown(
         age=age_of(news.since),
         people=tuple(
@@ -213,7 +216,7 @@ def news_shown(
             for who, counts in people.items()
         ),
         sentences=tuple(sentence for event in shown if (sentence := sentence_of(event, cast))),
-        is_more=news.total >= event_log.MOST,
+        is_more=news.is_more,
     )
 
 

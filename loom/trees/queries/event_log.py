@@ -9,7 +9,15 @@ from datetime import datetime
 from itertools import accumulate
 from typing import Any
 
-from django.db.models import IntegerField, QuerySet, TextField
+from django.db.models import (
+    Count,
+    Exists,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Subquery,
+    TextField,
+)
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce, Left, Length
 
@@ -316,18 +324,26 @@ KINDS = (
 
 @dataclass(frozen=True)
 class News:
-    """What others did in one tree. `total` is at most MOST; `by` counts by participant (uid) and
-    kind of event; `events` are the last ones, newest first."""
+    """What others did in one tree. `by` counts by participant (uid) and kind of event, among the
+    last REACH events if there are more (`is_more`); `events` are the last ones, newest first."""
 
     since: datetime
-    total: int
     by: tuple[tuple[str, str, int], ...]
     events: tuple[Event, ...] = ()
+    is_more: bool = False
 
 
-def news_of(actor: Actor, tree: Tree, workspace: Workspace | None) -> News | None:
-    """What others did in the tree since the actor last looked at it; None if they never looked, or
-    nothing was done. Two queries."""
+def news_of(
+    actor: Actor,
+    tree: Tree,
+    workspace: Workspace | None,
+    *,
+    most: int,
+    asked: QuerySet[Any] | None = None,
+) -> News | None:
+    """What others did in the tree since the actor last looked at it, with the last `most` events;
+    None if they never looked, or nothing was done. `asked` are rows with the `uid` of what the
+    actor asked for, whose texts are no news to them. Three queries."""
     if workspace is None or workspace.seen_at is None:
         return None
     stream = Stream.objects.filter(name=f"tree:{tree.uid}").first()
@@ -335,19 +351,27 @@ def news_of(actor: Actor, tree: Tree, workspace: Workspace | None) -> News | Non
         return None
     rows = Event.objects.filter(stream=stream, kind__in=KINDS)
     rows = rows.filter(seq__gt=max(workspace.seen_seq, stream.head - REACH))
-    events = tuple(rows.exclude(actor=actor.participant.uid).order_by("-seq")[:MOST])
+    rows = rows.exclude(actor=actor.participant.uid)
+    if asked is not None:
+        added = Node.objects.filter(tree=tree, local_id=OuterRef("added")).order_by()
+        rows = rows.annotate(added=KT("payload__node__id"))
+        rows = rows.annotate(generation=Subquery(added.values("generation_uid")[:1]))
+        rows = rows.exclude(Exists(asked.filter(uid=OuterRef("generation"))))
+    events = tuple(rows.order_by("-seq")[:most])
     if not events:
         return None
-    counted = Counter((event.actor, _kind(event)) for event in events)
+    counts = (
+        rows.order_by()
+        .annotate(node_kind=KT("payload__node__kind"))
+        .values_list("actor", "kind", "node_kind")
+        .annotate(many=Count("seq"))
+    )
+    counted: Counter[tuple[str, str]] = Counter()
+    for who, kind, node_kind, many in counts:
+        counted[who, "annotation.added" if node_kind == "annotation" else kind] += many
     by = tuple((who, kind, many) for (who, kind), many in counted.most_common())
-    return News(workspace.seen_at, len(events), by, events)
-
-
-def _kind(event: Event) -> str:
-    """The kind of an event; for an annotation `annotation.added`."""
-    node = event.payload.get("node") if event.kind == "node.added" else None
-    is_note = isinstance(node, dict) and node.get("kind") == "annotation"
-    return "annotation.added" if is_note else event.kind
+    is_more = stream.head - workspace.seen_seq > REACH
+    return News(workspace.seen_at, by, events, is_more)
 
 
 _COUNT = """SELECT tree, COUNT(*) FROM ({parts}) AS every GROUP BY tree"""
