@@ -268,6 +268,9 @@ def with_suggestion(bad: ParseError, body: str, below: str | None, verbs: Verbs)
         return unread(
             bad.message, f"write → {head}, the text in the lines below it, and ← alone on the last"
         )
+    repeated = _with_repeated_keys(body, below, verbs)
+    if repeated:
+        return unread(bad.message, f"write {repeated}")
     meant = _in_words_meant(body, below, verbs)
     if meant:
         return unread(bad.message, f"write {meant}")
@@ -322,6 +325,25 @@ def _with_quoted_values(body: str, below: str | None, verbs: Verbs) -> tuple[str
     return line, quoted == {part.key for part in parts if part.key in quoted and part.choices}
 
 
+_QUOTED = r'"(?:[^"\\\n]|\\.)*"'
+_AND_NEXT = r"[ \t]*(?:,|\band\b)?[ \t]*(?:\1:)?"
+_LISTED = re.compile(
+    rf"(?:(?<![^\s])([a-z]+):|(?<=\busing )){_QUOTED}(?:{_AND_NEXT}{_QUOTED})+", re.I
+)
+
+
+def _with_repeated_keys(body: str, below: str | None, verbs: Verbs) -> str:
+    """The line with a key for each of several names, which are only separated in the text:
+    `using agent:"Ada" agent:"Bo"`; "" if it is none."""
+
+    def each(listed: re.Match[str]) -> str:
+        key = listed[1] or "agent"
+        return " ".join(f"{key}:{name}" for name in re.findall(_QUOTED, listed[0]))
+
+    line = _LISTED.sub(each, body)
+    return _suggested(line, below, verbs) if line != body else ""
+
+
 def _takes_block(head: str, verbs: Verbs) -> bool:
     try:
         canonical_line(head, "a text\n←", verbs)
@@ -353,12 +375,19 @@ def _each_on_its_line(lines: Sequence[str]) -> str:
 
 
 def _suggested(text: str, below: str | None, verbs: Verbs) -> str:
-    """The canonical line of a text; "" if there is none, or it takes a common word as an id."""
+    """The canonical line of a text; "" if there is none, or it takes a common word as an id
+    or several texts as one."""
     try:
         line = read(f"→ {text}" if below is None else f"→ {text}\n{below}", verbs, is_whole=False)
     except ParseError:
         return ""
+    if _JOINED.search(line.canonical):
+        return ""
     return "" if NODE in line.canonical and NODE not in text.lower() else line.canonical
+
+
+# Two quoted texts that were taken for one.
+_JOINED = re.compile(r'\\"[ \t]*[,;][ \t]*\\"')
 
 
 # Several items on one line.

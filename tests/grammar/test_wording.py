@@ -202,3 +202,30 @@ def test_a_quoted_text_is_never_touched(text: str, words: str) -> None:
 
     line = read(words.format(quote(text)), VERBS)
     assert line.values["content"] == text
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        'agent:"Base A","Base B"',
+        'agent:"Base A", "Base B"',
+        'agent:"Base A" "Base B"',
+        'agent:"Base A" and agent:"Base B"',
+        '"Base A","Base B"',
+    ],
+)
+def test_several_names_after_one_key_are_proposed_with_a_key_each(names: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read(f"→ continue from a7x2 n:3 using {names}", VERBS)
+    meant = 'continue from a7x2 n:3 using agent:"Base A" agent:"Base B"'
+    assert caught.value.hint == f"write → {meant}"
+    assert read_as(meant) == meant
+
+
+@pytest.mark.parametrize(
+    "line", ['annotate a7x2 "x","y"', 'view doc:"a","b"', 'search "x","y"', 'find "x" in:"A","B"']
+)
+def test_no_hint_takes_several_quoted_texts_for_one(line: str) -> None:
+    with pytest.raises(ParseError) as caught:
+        read(f"→ {line}", VERBS)
+    assert '\\"' not in caught.value.hint
