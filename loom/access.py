@@ -278,6 +278,29 @@ def visible_trees(user: User) -> QuerySet[Tree]:
     return members.filter(no_sandbox_of_others(user))
 
 
+def annotated_trees(user: User, trees: Iterable[int]) -> set[int]:
+    """Those of the trees (row ids) in which the user may write notes now; one query."""
+    own = TreeRight.objects.filter(tree=OuterRef("pk"), user=user).values("right")
+    rows = visible_trees(user).filter(pk__in=trees, archived_at__isnull=True)
+    columns = rows.annotate(own_right=Subquery(own[:1])).values_list(
+        "pk",
+        "grove__memberships__role",
+        "grove__settings",
+        "own_right",
+        "reader_right",
+        "writer_right",
+    )
+    annotated = set()
+    for key, role, settings, own_right, of_reader, of_writer in columns:
+        is_reader = role == "reader"
+        usual = settings.get(READERS_MAY, "") if is_reader else ""
+        of_role = of_reader if is_reader else of_writer
+        scope: Scope = getattr(user, "scope", "owner")
+        if right_in_tree(role, own_right or "", of_role, usual, scope) in ("comment", "write"):
+            annotated.add(key)
+    return annotated
+
+
 def written_trees(actor: Actor) -> QuerySet[Tree]:
     """The trees of the actor's grove in which the person may write."""
     own = TreeRight.objects.filter(tree=OuterRef("pk"), user=actor.user)

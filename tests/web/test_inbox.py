@@ -1,11 +1,12 @@
 """The inbox: where others name a person, with a reply that goes into the tree."""
 
 import pytest
+from django.utils import timezone
 
 from loom.notes.commands.annotations import names_in
 from loom.notes.models import Mention
 from loom.people.commands.groves import show_as
-from loom.trees.models import Node
+from loom.trees.models import Node, Tree
 from tests.two_groves import SECRET, TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -52,6 +53,23 @@ def test_a_reply_goes_below_the_note_and_the_mention_is_seen(two_groves: TwoGrov
     mention.refresh_from_db()
     assert mention.seen_at is not None
     assert "new" not in client.get("/mentions/unseen").content.decode()
+
+
+def test_who_may_only_read_is_offered_no_reply(two_groves: TwoGroves) -> None:
+    mention = _mention(two_groves)
+    named = two_groves.only_right
+    client = two_groves.client(named)
+    assert f'id="reply-{mention.pk}"' in client.get("/mentions").content.decode()
+    membership = mention.tree.grove.memberships.filter(user=named)
+    membership.update(role="reader")
+    shown = client.get("/mentions").content.decode()
+    assert f'id="reply-{mention.pk}"' not in shown and "make you a writer" in shown
+    assert 'name="seen"' in shown
+    tree = mention.tree
+    Tree.objects.filter(pk=tree.pk).update(reader_right="comment")
+    assert f'id="reply-{mention.pk}"' in client.get("/mentions").content.decode()
+    Tree.objects.filter(pk=tree.pk).update(archived_at=timezone.now())
+    assert f'id="reply-{mention.pk}"' not in client.get("/mentions").content.decode()
 
 
 def test_a_mention_is_marked_as_read_without_a_reply(two_groves: TwoGroves) -> None:

@@ -101,7 +101,7 @@ PAGES = {
     "trails": ("/groves/{grove}/trails", 13),
     "a trail": ("/trails/{trail}", 14),
     "a trail's file": ("/trails/{trail}/file", 12),
-    "mentions": ("/mentions", 4),
+    "mentions": ("/mentions", 5),
     "its settings": ("/groves/{grove}/settings", 9),
     "its members": ("/groves/{grove}/people", 8),
     "its money": ("/groves/{grove}/money", 17),

@@ -278,7 +278,9 @@ def mentions(request: PersonRequest) -> HttpResponse:
         return _replied(request)
     rows = newest_mentions(request.user, most=MAX_MENTIONS)
     unseen = sum(row.seen_at is None for row in rows)
-    return render(request, "pages/mentions.html", {"mentions": rows, "unseen": unseen})
+    annotated = access.annotated_trees(request.user, {row.tree_id for row in rows})
+    shown = [(row, row.tree_id in annotated) for row in rows]
+    return render(request, "pages/mentions.html", {"mentions": shown, "unseen": unseen})
 
 
 class MentionForm(PageForm):
