@@ -117,6 +117,7 @@ JSON = (
 )
 TAPESTRY = ImportFormat("tapestry", "Tapestry Loom", bool, one_tree(tapestry.read_tapestry))
 TEXT = ImportFormat("text", "text", bool, documents.each_document)
+_PROSE = (TEXT, *books.FORMATS.values())
 FORMATS = (*JSON, TAPESTRY, TEXT, *books.FORMATS.values())
 FORMAT_NAMES = tuple(import_format.name for import_format in FORMATS)
 
@@ -215,8 +216,8 @@ class Upload:
 
     def _unpack(self, path: Path) -> None:
         """Unpacks a ZIP, with bounded files and bytes, and takes the files that can be read. Texts
-        are only read if there is nothing else: an archive often has a page or a note about itself.
-        """
+        are not read beside trees: an archive often has a page or a note about itself. DOCX and EPUB
+        are texts as well, such as the other chapters of a book, and always read."""
         self._folder.mkdir(exist_ok=True)
         refused: dict[str, list[str]] = {}
         errors: list[CommandError] = []
@@ -240,13 +241,11 @@ class Upload:
             # Heddle's own ZIP contains the same tree in other formats.
             self.left_out = []
             self.files = own
-        others = [file for file in self.files if file[1].name != "text"]
-        if others and len(others) < len(self.files):
-            texts = [
-                file.name for file, import_format in self.files if import_format.name == "text"
-            ]
-            self.left_out.append(_left_out(texts, "The other files are trees, and this is text."))
-            self.files = others
+        texts = [file.name for file, import_format in self.files if import_format == TEXT]
+        if texts and any(import_format not in _PROSE for _, import_format in self.files):
+            why = "Texts beside trees are not read: import them by themselves."
+            self.left_out.append(_left_out(texts, why))
+            self.files = [file for file in self.files if file[1] != TEXT]
         if not self.files:
             raise errors[0] if len(errors) == 1 else unreadable("The ZIP has no trees in it.")
 

@@ -621,7 +621,7 @@ def test_a_zip_of_an_archive_leaves_out_what_is_not_a_tree() -> None:
     assert trees[0].report.warnings == [
         "chat.html was left out. Web pages are not read.",
         "2 files were left out: user.json, feedback.json. The file is JSON in an unknown format.",
-        "notes.txt was left out. The other files are trees, and this is text.",
+        "notes.txt was left out. Texts beside trees are not read: import them by themselves.",
     ]
     assert not any("email" in str(tree.head.imported) for tree in trees)
 
@@ -629,6 +629,13 @@ def test_a_zip_of_an_archive_leaves_out_what_is_not_a_tree() -> None:
 def test_a_zip_of_texts_has_a_tree_for_each() -> None:
     trees = trees_of(zipped(one__md=b"# One", two__md=b"Two"))
     assert [tree.title for tree in trees] == ["One", "two"]
+
+
+def test_chapters_of_several_kinds_are_all_read() -> None:
+    raw = zipped(one__docx=docx(("", "First.")), two__md=b"# Two", three__txt=b"Third.")
+    trees = trees_of(raw)
+    assert [tree.title for tree in trees] == ["one", "Two", "three"]
+    assert not any(tree.report.warnings for tree in trees)
 
 
 def test_a_zip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
