@@ -167,7 +167,7 @@ WORDS = {
     "cite": gettext_noop("use the selected words as evidence"),
     "keys": gettext_noop("show these keys"),
     "send": gettext_noop("send and continue"),
-    "ask": gettext_noop("send and ask the agent, or the models, named beside the composer"),
+    "ask": gettext_noop("send and ask the agent"),
     "stop": gettext_noop("stop generating, close dialogs"),
     "undo": gettext_noop("undo your last change"),
     "redo": gettext_noop("redo"),

@@ -84,7 +84,8 @@ def pressed(page: Page) -> int:
 def test_the_first_question_to_an_agent_costs_one_press(
     heddle: Heddle, visit: Open, size: dict[str, int]
 ) -> None:
-    heddle.provider.script(says("The miller's daughter."), says(" And so on."))
+    answers = ("The miller's daughter.", "She left in spring.", " And so on.")
+    heddle.provider.script(*map(says, answers))
     tree = heddle.tree("First question", "Begin.")
     page = live(visit(f"/trees/{tree}", size=size))
     presses(page)
@@ -98,12 +99,17 @@ def test_the_first_question_to_an_agent_costs_one_press(
     expect(page.locator("article.node").last).to_contain_text("The miller's daughter.")
     assert pressed(page) == 1
     assert int(reads) > 500  # what an agent is sent, not what a model is
-    # Who was asked is picked, and the models are as near from now on, by one key as well.
+    # Who was asked is picked, and the models are as near from now on.
     expect(page.locator("[data-agents] summary")).to_have_text(re.compile("^Ask (Analyst|Nestor)"))
     expect(page.get_by_role("button", name=re.compile("^Continue with Muse"))).to_be_visible()
-    page.keyboard.press("Control+Shift+Enter")
+    # The key goes on asking the agent, whoever is picked.
+    field.fill("And then?")
+    field.press("Control+Shift+Enter")
+    expect(page.locator("article.node").last).to_contain_text("She left in spring.")
+    expect(page.locator("[data-agents] summary")).to_have_text(re.compile("^Ask (Analyst|Nestor)"))
+    page.get_by_role("button", name=re.compile("^Continue with Muse")).click()
     expect(page.locator(".card").first).to_be_visible()
-    assert pressed(page) == 2
+    assert pressed(page) == 3
     expect(page.locator("[data-agents] summary")).to_have_text("Ask Muse")
     expect(page.get_by_role("button", name=re.compile("^Ask "))).to_be_visible()
 

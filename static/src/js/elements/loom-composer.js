@@ -63,6 +63,7 @@ export class LoomComposer extends HTMLElement {
     this.page.drafts.addEventListener("draft", (event) => this.isAt(event) && this.loadDraft(), { signal });
     askWhich(this.page.drafts, this.form, (place) => nameOf(place) === this.name, signal);
     this.asks = new Asking(this.form, this.page.settings.tree);
+    this.takeWanted();
     this.asks.leavesOut = () => this.page?.contexts.leavesOut() ?? "";
     this.page.addEventListener("weave", (event) => this.woven(/** @type {CustomEvent} */ (event).detail), { signal });
     this.off = this.page.events.on("generation.ended", () => this.weigh());
@@ -112,6 +113,16 @@ export class LoomComposer extends HTMLElement {
     if (!this.text || !early.trim()) return;
     this.text.value = this.text.value ? `${this.text.value}\n${early}` : early;
     this.typed();
+  }
+
+  /** Who is named by the page's address is picked once, as by the button beside a new model. */
+  takeWanted() {
+    const address = new URL(location.href);
+    const wanted = address.searchParams.get("ask");
+    if (!wanted) return;
+    this.asks?.pickId(wanted);
+    address.searchParams.delete("ask");
+    history.replaceState(history.state, "", address);
   }
 
   typed() {
@@ -270,6 +281,11 @@ export class LoomComposer extends HTMLElement {
     this.form?.dispatchEvent(new Event("change", { bubbles: true }));
     this.weigh();
     return this.go("continue");
+  }
+
+  /** Asks an agent, picked or not, so that the key for it never asks the models. */
+  askAgent() {
+    return this.asks?.actor() ? this.go("continue") : this.askOther();
   }
 
   /** Asks everybody chosen, each for as many as he gives. @param {string} at

@@ -165,6 +165,18 @@ test("what an agent's context counts takes the place of the estimate", async () 
   assert.deepEqual(element.estimate.participants[0], { ...muse, tokens: 1234, how: "counted" });
 });
 
+test("the key for the agent asks the agent, whoever is picked", () => {
+  const { element } = composer();
+  const pressed = [];
+  element.askOther = () => pressed.push("other");
+  element.go = (action) => pressed.push(action);
+  element.asks.actor = () => undefined;
+  element.askAgent();
+  element.asks.actor = () => ({ value: "x" });
+  element.askAgent();
+  assert.deepEqual(pressed, ["other", "continue"]);
+});
+
 test("what those beside would be sent is asked once for a text, and only where their button is seen", async () => {
   const muse = { participant: "m", name: "Muse", tokens: 1, how: "estimated" };
   const asked = [];

@@ -95,6 +95,18 @@ export class Asking {
     this.keep();
   }
 
+  /** Picks a participant: to act, who can, else to continue. @param {string} id */
+  pickId(id) {
+    const actor = this.actors().find((input) => input.value === id);
+    const box = this.boxes().find((input) => idOf(input) === id);
+    if (actor) {
+      actor.checked = true;
+      this.pick(actor);
+    } else if (box) this.choose([box.value], {});
+    else return;
+    this.keep();
+  }
+
   /** @returns {Required<Fields> & {actor: string}} actor: the name of the agent that acts */
   read() {
     const of = (/** @type {string} */ name) => this.field(name)?.value.trim() ?? "";

@@ -59,7 +59,7 @@ export const ACTIONS = {
   command: () => /** @type {any} */ (document.querySelector("loom-command"))?.open() === undefined,
   keys: () => /** @type {any} */ (document.querySelector("loom-keys"))?.open() === undefined,
   send: () => Boolean(composer()?.ask()),
-  ask: () => Boolean(composer()?.askOther()),
+  ask: () => Boolean(composer()?.askAgent()),
   stop: () => stopOrLeave(isTyping(document.activeElement)),
   undo: (page) => weave()?.untake() || book()?.untype() || Boolean(page.acts.undo()),
   redo: (page) => book()?.retype() || Boolean(page.acts.redo()),
