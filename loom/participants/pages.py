@@ -179,15 +179,8 @@ def page(request: PersonRequest, uid: str) -> HttpResponse:
         "models": [(row, cast[row.uid], probe_said(row)) for row in rows if row.kind == "model"],
         "people": [(row, cast[row.uid]) for row in rows if row.kind == "human"],
         "added": request.GET.get("added", ""),
-        "newest": _newest_tree(actor) if "added" in request.GET else "",
     }
     return render(request, "pages/participants.html", context)
-
-
-def _newest_tree(actor: Actor) -> str:
-    """The uid of a tree in which a new model can be tried; "" if there is none."""
-    rows = access.trees_for(actor).filter(grove=actor.grove, archived_at__isnull=True)
-    return rows.order_by("-pk").values_list("uid", flat=True).first() or ""
 
 
 @never_cache

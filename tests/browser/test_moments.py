@@ -61,8 +61,11 @@ def test_a_saved_model_is_a_row_of_the_list_that_says_what_it_can_do(
     row.get_by_role("link", name="Change").click()
     expect(page.locator("#probe")).not_to_contain_text(re.compile(r"\d{4}-\d\d-\d\dT"))
     page.go_back()
-    row.get_by_role("link", name="Try it").click()
+    row.get_by_role("button", name="Try it").click()
     live(page)
+    expect(page.locator("[data-agents] summary")).to_have_text(f"Ask {name}")
+    expect(page.get_by_label("Text of the next node")).to_be_focused()
+    expect(page).not_to_have_url(re.compile("ask="))
     (model,) = (who for who in heddle.get("participants")["results"] if who["name"] == name)  # type: ignore[attr-defined]
     heddle.archive(model)
 

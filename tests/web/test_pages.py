@@ -53,6 +53,8 @@ def test_a_tree_is_made_written_and_read_without_scripts(
     assert "<em>fine</em>" in page
     assert Node.objects.get(tree=tree, depth=1).text == "One *fine* day.\nNew line."
     assert "Marie" in text(client, "/")
+    answer = client.post(f"/groves/{grove.uid}/trees", {"ask": "m&x"})
+    assert answer["Location"].endswith("?ask=m%26x")
 
 
 @pytest.mark.parametrize("title", ["  ", "\u200b"])

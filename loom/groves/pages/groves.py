@@ -431,10 +431,11 @@ def save_search(request: PersonRequest, uid: str) -> HttpResponse:
 
 
 class NewTreeForm(PageForm):
-    """A new tree."""
+    """A new tree, and the participant to `ask` in it first, if any."""
 
     title = Word()
     mode = Text(empty="dialogue")
+    ask = Word()
 
 
 @require_POST
@@ -449,7 +450,8 @@ def make_tree(request: PersonRequest, uid: str) -> HttpResponse:
     except CommandError as refused:
         messages.error(request, in_one_line(refused))
         return HttpResponseRedirect(f"/groves/{grove.uid}")
-    return HttpResponseRedirect(f"/trees/{tree.uid}")
+    query = f"?{urlencode({'ask': given['ask']})}" if given["ask"] else ""
+    return HttpResponseRedirect(f"/trees/{tree.uid}{query}")
 
 
 class ChosenForm(PageForm):
