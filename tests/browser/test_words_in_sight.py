@@ -31,10 +31,14 @@ def test_words_whose_place_was_pruned_stay_in_sight(
         page.locator(".cm-content").press("Control+End")
         page.keyboard.type(" My careful words.")
     heddle.line(tree, f"prune {here}")
-    expect(page.locator("loom-toast")).to_contain_text("What you typed is kept.")
+    told = page.locator("loom-composer .pruned-place")
+    expect(told).to_contain_text("The text above was pruned by owner.")
+    page.reload()
+    book(page)
+    expect(told).to_contain_text("The text above was pruned.")
     for name in ("Add", "Continue"):
         page.get_by_role("button", name=name, exact=True).click()
-        expect(page.locator("[data-answer]")).to_contain_text("is hidden")
+        expect(page.locator("[data-answer]")).to_contain_text("The text above was pruned: ")
         page.locator(".cm-content").press("End")
         page.keyboard.type("!")
         expect(page.locator("[data-answer]")).to_be_hidden()
@@ -48,6 +52,10 @@ def test_words_whose_place_was_pruned_stay_in_sight(
         box.get_by_role("button", name="Take it here").click()
     expect(page.locator(".cm-content")).to_have_text("One. My careful words.!!")
     expect(box).to_have_count(0)
+    page.goto(f"{heddle.url}/trees/{tree}?node={here}")
+    page.get_by_role("button", name="Restore it").click()
+    expect(told).to_have_count(0)
+    expect(page.locator(".cm-content")).to_contain_text("Two.")
 
 
 def test_words_in_an_archived_tree_can_be_copied(heddle: Heddle, visit: Open) -> None:

@@ -371,9 +371,11 @@ def demand_visible(node: Node) -> None:
     """Refuses with REJECTED if the node or one above it is pruned."""
     hiding = lookup.hidden_by(node)
     if hiding is not None:
+        is_itself = hiding.slot_id == node.slot_id
+        why = "" if is_itself else f"[{node.local_id}] is hidden: "
         raise CommandError(
             "REJECTED",
-            f"[{node.local_id}] is hidden: [{hiding.local_id}] is pruned.",
+            f"{why}[{hiding.local_id}] is pruned.",
             hint=f"→ restore {hiding.local_id} first",
         )
 

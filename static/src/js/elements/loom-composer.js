@@ -11,6 +11,7 @@ import { takeImages, typeInto } from "../tree/images.js";
 import { asLabelled, make } from "../tree/forms.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { pageOf } from "../tree/page.js";
+import { heldUp } from "../tree/pruned-place.js";
 import { t } from "../t.js";
 
 const PATIENCE_MS = 10_000;
@@ -169,6 +170,8 @@ export class LoomComposer extends HTMLElement {
   /** Sends: a line as it is, a text as a node, and then asks for continuations.
    * @param {string} action "respond" or "continue" */
   async go(action) {
+    const held = this.page && !isCommand(this.text?.value ?? "") ? heldUp(this.page) : "";
+    if (held) return this.answer(held, true);
     const book = /** @type {import("./loom-buffer.js").LoomBuffer | null} */ (document.querySelector("loom-buffer[data-on]"));
     if (book) {
       if (action === "respond") book.editor?.focus();

@@ -177,6 +177,19 @@ test("the key for the agent asks the agent, whoever is picked", () => {
   assert.deepEqual(pressed, ["other", "continue"]);
 });
 
+test("below a pruned text nothing is sent, and it is said why in plain words", async () => {
+  const store = { pathTo: () => [0], isPruned: () => true, ids: ["n1"], slotOf: () => 0 };
+  const { element, sent, field } = composer({ store });
+  type(field, "And then?");
+  await element.go("continue");
+  assert.deepEqual(sent, []);
+  assert.equal(field.value, "And then?");
+  assert.match(element.querySelector("[data-answer]").textContent, /^The text above was pruned: /);
+  type(field, "→ restore n1");
+  await element.go("respond");
+  assert.equal(sent.length, 1);
+});
+
 test("what those beside would be sent is asked once for a text, and only where their button is seen", async () => {
   const muse = { participant: "m", name: "Muse", tokens: 1, how: "estimated" };
   const asked = [];

@@ -18,6 +18,7 @@ import { listenForKeys } from "../tree/keys.js";
 import { listenForLinkDrags } from "../tree/linking.js";
 import { keepExports, keepMenusInSight, shutAround } from "../tree/menus.js";
 import { followModes } from "../tree/modes.js";
+import { followPrunedPlace } from "../tree/pruned-place.js";
 import { followQuestions } from "../tree/asked.js";
 import { followNews } from "../tree/news.js";
 import { followRatings } from "../tree/ratings.js";
@@ -61,6 +62,7 @@ export class LoomTree extends HTMLElement {
     followWordings(this.page, signal);
     followSignIn(this.page, signal);
     followHiddenDrafts(this.page, signal);
+    followPrunedPlace(this.page, signal);
   }
 
   disconnectedCallback() {

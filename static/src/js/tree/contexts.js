@@ -2,7 +2,9 @@
 // What somebody would be sent, as the server counts it: asked for once, and shown with one number
 // wherever it is shown.
 
-import { json } from "../live/api.js";
+import { json, Refused } from "../live/api.js";
+import { t } from "../t.js";
+import { prunedAbove } from "./pruned-place.js";
 
 /** @typedef {import("./context-view.js").Context} Context */
 /** @typedef {import("./page.js").TreePage} TreePage */
@@ -51,6 +53,8 @@ export class Contexts {
   /** @param {string} participant @param {string} node @param {"turn" | "continue"} how @param {{isTyped?: boolean}} [options] isTyped: with
    * what was typed there and not sent, which a buffer always counts @returns {Promise<Context>} */
   of(participant, node, how, { isTyped = false } = {}) {
+    // The server would refuse it, at each key that is typed there.
+    if (prunedAbove(this.page, node)) return Promise.reject(new Refused({ code: "REJECTED", message: t("The text above was pruned: nothing is sent from here.") }, 409));
     const asked = new URLSearchParams({ participant, node, how });
     if (isTyped || this.page.settings.mode === "buffer") asked.set("draft", "1");
     if (how === "continue" && this.without.size) asked.set("without", this.leavesOut());

@@ -115,8 +115,7 @@ function tellOfPruning(page, node) {
   const pruned = store?.slotOf(node);
   if (!store || pruned === null || pruned === undefined) return;
   const isBelow = (/** @type {string} */ id) => store.pathTo(id).includes(pruned);
-  if (!drafts.all().some(([name]) => isBelow(placeOf(name).slot))) return;
-  const above = isBelow(position) ? visibleAbove(store, position) : "";
-  const words = t("A text was pruned where you have typed something. What you typed is kept.");
-  toast()?.show(words, { stay: TOLD_MS, act: above ? t("Go to the text above") : "", onAct: () => page.go(above) });
+  // Where the reader is, the composer says it.
+  if (isBelow(position) || !drafts.all().some(([name]) => isBelow(placeOf(name).slot))) return;
+  toast()?.show(t("A text was pruned where you have typed something. What you typed is kept."), { stay: TOLD_MS });
 }

@@ -77,7 +77,7 @@ export function askWhich(drafts, host, isHere, signal) {
   drafts.addEventListener("contested", (event) => {
     const { slot, kind, theirs } = /** @type {CustomEvent} */ (event).detail;
     if (!isHere({ slot, kind })) return;
-    host.querySelector(".contest")?.remove();
+    host.querySelector(".contest.which")?.remove();
     const words = make("span", { textContent: t("Another tab or device of yours has a different text here: {text}.", { text: start(theirs) }) });
     const choose = (/** @type {"mine" | "theirs"} */ which, /** @type {string} */ label) => {
       const button = make("button", { type: "button", className: "button small", textContent: label });
@@ -87,7 +87,7 @@ export function askWhich(drafts, host, isHere, signal) {
       });
       return button;
     };
-    const box = make("p", { className: "contest", role: "alert" }, words, choose("mine", t("Keep this one")), choose("theirs", t("Use that one")));
+    const box = make("p", { className: "contest which", role: "alert" }, words, choose("mine", t("Keep this one")), choose("theirs", t("Use that one")));
     host.prepend(box);
   }, { signal });
 }
