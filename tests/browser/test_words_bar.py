@@ -111,7 +111,8 @@ def test_words_of_an_editor_have_the_bar_of_a_text(heddle: Heddle, visit: Open) 
     expect(page.locator(BAR)).to_have_count(1)
     assert _offered(page) == offered
     page.get_by_role("button", name="Supports…").click()
-    page.get_by_role("button", name="New claim…").click()
-    page.get_by_label("What is claimed").fill(f"The lamp burned, {name}")
+    # There is no claim yet: what is typed at once is its statement, to the first word.
+    expect(page.get_by_label("What is claimed")).to_be_focused()
+    page.keyboard.type(f"The lamp burned, {name}")
     page.keyboard.press("Enter")
     expect(page.locator(".toast")).to_contain_text("Claim opened")

@@ -100,6 +100,8 @@ export class CiteMenu {
 
   /** @param {Side} side */
   offer(side) {
+    // Whoever types at once writes the first claim: no button may take the beginning of it.
+    if (side === "for" && !this.claims.length) return this.ask();
     const list = make("ul", { className: "cite-choices" });
     const fill = (/** @type {string} */ typed) => {
       const rows = matching(this.claims, typed).map((claim) => this.row(claim.statement, stateOf(claim.state), () => this.pick(side, claim)));
@@ -168,7 +170,7 @@ export class CiteMenu {
     const test = /** @type {HTMLInputElement} */ (make("input", { name: "test", maxLength: 2000, dir: "auto" }));
     const send = make("button", { className: "button small primary", textContent: t("Open the claim") });
     const back = make("button", { type: "button", className: "button small", textContent: t("Back") });
-    const form = make("form", { className: "cite-form" }, make("label", {}, t("What is claimed"), statement), make("label", {}, t("How it can be tested (may be left out)"), test), make("div", { className: "row" }, send, back));
+    const form = make("form", { className: "cite-form" }, make("label", {}, t("What is claimed"), statement), make("label", {}, t("How it can be tested (may be left out)"), test), make("div", { className: "row" }, send, ...(this.claims.length ? [back] : [])));
     let again = "";
     back.addEventListener("click", () => this.offer("for"));
     form.addEventListener("submit", async (event) => {
