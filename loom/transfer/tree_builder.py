@@ -71,6 +71,7 @@ class TreeBuilder:
         """Creates the root if the file does not have one."""
         self.shift = 2
         self._write([NodeRecord(number=-1)], progress)
+        self.report.nodes += 1  # as the list of trees counts it
 
     def add(self, records: list[NodeRecord], progress: Progress) -> None:
         """Writes one batch in its own transaction, with its events. `progress` is called in it

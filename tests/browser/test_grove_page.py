@@ -84,7 +84,7 @@ def test_trees_of_an_archive_are_searched_and_chosen(
     expect(form.get_by_role("button", name="Import 2 trees")).to_be_visible()
     form.get_by_role("button", name="Import").click()
     report = page.locator("loom-import .report")
-    expect(report).to_contain_text("6 nodes in 2 trees.")
+    expect(report).to_contain_text("8 nodes in 2 trees.")
     expect(report.locator("dl")).not_to_be_visible()
     page.get_by_role("link", name="Show the trees").click()
     expect(page.get_by_role("link", name="Rain in June")).to_be_visible()
@@ -103,7 +103,7 @@ def test_how_a_text_is_split_is_asked(heddle: Heddle, visit: Open, tmp_path: Pat
     expect(page.locator("label", has=section)).to_have_css("outline-style", "none")
     page.get_by_role("radio", name="A node for each paragraph").check()
     page.locator("loom-import form.choices").get_by_role("button", name="Import").click()
-    expect(page.locator("loom-import .report")).to_contain_text("4 nodes in 1 tree.")
+    expect(page.locator("loom-import .report")).to_contain_text("5 nodes in 1 tree.")
 
 
 def test_a_file_in_the_wrong_format_says_so(heddle: Heddle, visit: Open, tmp_path: Path) -> None:

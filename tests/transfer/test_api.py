@@ -44,7 +44,7 @@ def test_a_file_becomes_a_tree(api: Client, writer: User, grove: Any) -> None:
     tasks.run_import(answer.json()["id"])
     state = client.get(address).json()
     assert (state["status"], state["done"], state["error"]) == ("done", state["total"], None)
-    assert state["report"]["nodes"] == 2 and state["report"]["format"] == "pyloom-simple"
+    assert state["report"]["nodes"] == 3 and state["report"]["format"] == "pyloom-simple"
     tree = client.get(f"/api/trees/{state['tree']}").json()
     assert (tree["title"], tree["mode"], tree["node_count"]) == ("A night", "buffer", 3)
     assert client.get(f"/api/trees/{state['tree']}/verify").json()["status"] == "valid"

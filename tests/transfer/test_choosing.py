@@ -69,7 +69,7 @@ def test_an_archive_waits_and_only_what_was_chosen_is_imported(api: Client, writ
     assert (state["status"], state["done"]) == ("done", state["total"])
     tree = Tree.objects.get()
     assert (tree.title, state["tree"], tree.mode) == ("Rain in June", tree.uid, "dialogue")
-    assert state["report"]["says"]["came"][0] == "3 nodes in 1 tree."
+    assert state["report"]["says"]["came"][0] == "4 nodes in 1 tree."
     parts = client.get(f"{address}/parts").json()["results"]
     assert [part["status"] for part in parts] == ["listed", "listed", "done"]
     assert parts[2]["tree"] == tree.uid
