@@ -228,11 +228,18 @@ export function besideOf(camera, isOthers, isOwn) {
   return radius(camera) + GAP + (isOthers ? OTHERS : isOwn ? OWN : 4);
 }
 
+/** Who is at each text. @param {{slot: number, name: string}[]} here @returns {Map<number, string>} */
+export function namesOf(here) {
+  const names = new Map();
+  for (const { slot, name } of here) names.set(slot, names.has(slot) ? `${names.get(slot)}, ${name}` : name);
+  return names;
+}
+
 /** Labels where there is room to the right, beside the ring of a node that has one.
  * @param {Sight} sight @param {boolean} [only] only those of the path */
 export function labels({ pen, scene, camera, facts, ink, frame }, only = false) {
   const { x, y } = scene.layout;
-  const names = new Map(facts.rings.map((ring) => [ring.slot, ring.name]));
+  const names = namesOf(facts.rings);
   write(pen, ink.font, 11);
   eachRow(scene.rows, camera, frame, (row) => {
     /** @type {number[]} */
