@@ -16,6 +16,9 @@ export class LoomFilter extends HTMLElement {
     this.page.filter.addEventListener("filter", () => this.shown(), { signal });
     this.page.marks.addEventListener("marks", () => this.offerTags(), { signal });
     this.closest("nav")?.addEventListener("pane", () => this.fit(), { signal });
+    // Who has written here is told by all texts: they are gone through when somebody looks.
+    this.details?.addEventListener("toggle", () => this.offerAuthors(), { signal });
+    this.offerAuthors();
     this.offerTags();
   }
 
@@ -25,9 +28,7 @@ export class LoomFilter extends HTMLElement {
   }
 
   build() {
-    const page = /** @type {import("../tree/page.js").TreePage} */ (this.page);
-    const people = [...page.cast.values()].map((who) => make("option", { value: who.id, textContent: who.name }));
-    this.author = /** @type {HTMLSelectElement} */ (make("select", {}, make("option", { value: "", textContent: t("anybody") }), ...people));
+    this.author = /** @type {HTMLSelectElement} */ (make("select"));
     this.tag = /** @type {HTMLSelectElement} */ (make("select"));
     this.bookmarked = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
     this.pruned = /** @type {HTMLInputElement} */ (make("input", { type: "checkbox" }));
@@ -56,6 +57,17 @@ export class LoomFilter extends HTMLElement {
     if (event.key !== "Escape" || !this.details?.open) return;
     this.details.open = false;
     this.summary?.focus();
+  }
+
+  /** Those who have written in this tree, in the order of the cast; everybody until that is known. */
+  offerAuthors() {
+    const { page, author } = this;
+    if (!page || !author) return;
+    const chosen = page.filter.wish.author;
+    const wrote = page.store && new Set(page.store.authors);
+    const people = [...page.cast.values()].filter(({ id }) => !wrote || wrote.has(id) || id === chosen);
+    author.replaceChildren(make("option", { value: "", textContent: t("anybody") }), ...people.map(({ id, name }) => make("option", { value: id, textContent: name })));
+    author.value = chosen;
   }
 
   offerTags() {
@@ -88,7 +100,7 @@ export class LoomFilter extends HTMLElement {
   shown() {
     const filter = this.page?.filter;
     if (!filter || !this.author || !this.tag || !this.bookmarked || !this.pruned || !this.off) return;
-    this.author.value = filter.wish.author;
+    this.offerAuthors();
     this.tag.value = filter.wish.tag;
     this.bookmarked.checked = filter.wish.bookmarked;
     this.pruned.checked = filter.wish.pruned;
