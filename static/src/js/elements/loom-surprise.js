@@ -136,7 +136,7 @@ export class LoomSurprise extends HTMLElement {
     try {
       const { nodes } = await json(`${this.page?.web}/surprise?ids=${ids.join(",")}`, { signal: this.stop?.signal });
       for (const id of ids) this.known.set(id, nodes[id] ?? []);
-      if (this.isOn && !ids.some((id) => nodes[id]?.length) && !this.placed.length) toast().show(t("No probabilities came with these texts."));
+      if (this.isOn && !ids.some((id) => nodes[id]?.length) && !this.placed.length) toast().show(t("No probabilities came with these texts. Participants lists which models report them, once they were tested."));
       this.soon?.();
     } catch (error) {
       if (error instanceof DOMException) return;

@@ -71,5 +71,11 @@ export class LoomVariety extends HTMLElement {
     link.setAttribute("href", this.address());
     link.setAttribute("title", t("Skim them side by side"));
     if (link.textContent !== this.said.words) link.textContent = this.said.words;
+    // Those that have no card here are on that page as well.
+    const rest = this.weave()?.querySelector("[data-act=outline]");
+    if (!rest || rest.parentElement?.querySelector("a")) return;
+    const all = Object.assign(document.createElement("a"), { textContent: t("Skim them side by side") });
+    all.setAttribute("href", this.address());
+    rest.after(" ", all);
   }
 }

@@ -76,7 +76,8 @@ export function contextParts(name, context, { opened, without }) {
     return row;
   });
   parts.push(make("ol", { className: "sections" }, ...rows));
-  if (context.note) parts.push(make("p", { className: "soft", textContent: context.note }));
+  // A part that was cut says so itself.
+  if (context.note && !sections.some(({ note }) => note === context.note)) parts.push(make("p", { className: "soft", textContent: context.note }));
   if (!context.open) parts.push(make("p", { className: "soft", textContent: t("It contains text that you may not see, so only the sizes are shown.") }));
   else parts.push(fold("exact", t("The exact request"), exactRequest(context), opened));
   if (context.before) parts.push(differenceFold(context.before, opened));

@@ -34,6 +34,13 @@ test("a section has its name and its size, and its share of the bar of all that 
   assert.ok(unknown.parentElement.matches(".left-out"));
 });
 
+test("what was cut of a part is said at the part, and not once more below", () => {
+  const note = "left out 3 nodes in the middle";
+  const words = (values) => view(values).textContent.split(note).length - 1;
+  assert.equal(words({ note, sections: [section("PATH", { note })] }), 1);
+  assert.equal(words({ note, sections: [section("PATH", {})] }), 1);
+});
+
 test("what a section counts is said in the language of the reader", () => {
   learn({ "{n} node": ["{n} Knoten", "{n} Knoten"], "{n} paragraph before the end": ["{n} Absatz vor dem Ende", "{n} Absätze vor dem Ende"] });
   const box = view({
