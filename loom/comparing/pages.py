@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from io import StringIO
+from urllib.parse import urlencode
 from uuid import uuid4
 
 from django.contrib import messages
@@ -67,7 +68,8 @@ class FigureShown:
 @require_http_methods(["GET", "HEAD", "POST"])
 @person
 def models_page(request: PersonRequest, uid: str) -> HttpResponse:
-    """The models of a tree side by side; `?figure=&model=` shows the texts behind a figure,
+    """The models of a tree side by side, with `?by=settings` apart for each temperature and other
+    settings; `?figure=&model=` shows the texts behind a figure (`with=`: of these settings),
     `?csv=1` is the table as a file, and a POST asks several models at the same places."""
     place = place_at(request, uid)
     actor, tree = place.actor, place.tree
@@ -76,7 +78,8 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
     only_shared = request.GET.get("shared") == "1"
     # First: what ends while the rest is read is in it, or the page asks once more.
     coming = coming_in(tree)
-    rows = compared(tree, only_shared=only_shared)
+    by_settings = request.GET.get("by") == "settings"
+    rows = compared(tree, only_shared=only_shared, by_settings=by_settings)
     if request.GET.get("csv"):
         return _file(tree, rows)
     added = contributions(tree)
@@ -86,7 +89,11 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
         **frame(request, actor, "trees"),
         "tree": tree,
         "places": _offered(tree, place.node),
-        "rows": [(row, [_figure(row, name) for name in FIGURES]) for row in rows],
+        "rows": [
+            (row, [_figure(row, name) for name in FIGURES], _query(row, only_shared, by_settings))
+            for row in rows
+        ],
+        "by_settings": by_settings,
         "names": [gettext(NAMES[name]) for name in FIGURES],
         "only_shared": only_shared,
         "coming": coming,
@@ -109,6 +116,16 @@ def models_page(request: PersonRequest, uid: str) -> HttpResponse:
     return render(request, "comparing/models.html", context)
 
 
+def _query(row: ModelCompared, only_shared: bool, by_settings: bool) -> str:
+    """What leads to the texts behind the figures of a row."""
+    query = {"model": row.model.uid}
+    if only_shared:
+        query["shared"] = "1"
+    if by_settings:
+        query |= {"by": "settings", "with": row.asked_with}
+    return urlencode(query)
+
+
 def _offered(tree: Tree, here: Node) -> list[Node]:
     """The texts at which models are asked by a press: the reader's, then those with bookmarks."""
     marks = Mark.objects.filter(tree=tree, kind="bookmark", removed_at__isnull=True)
@@ -128,7 +145,7 @@ def _behind(request: PersonRequest, actor: Actor, tree: Tree) -> dict[str, objec
     model = Participant.objects.filter(grove=tree.grove, uid=uid).first()
     if model is None:
         raise not_found("This model")
-    texts = behind(actor, tree, model, figure)
+    texts = behind(actor, tree, model, figure, settings=request.GET.get("with"))
     name = gettext(NAMES[figure]) if figure in NAMES else gettext("Asked")
     return {"model": model, "figure": name, "texts": texts}
 
@@ -170,13 +187,19 @@ def _file(tree: Tree, rows: Sequence[ModelCompared]) -> HttpResponse:
     writer = csv.writer(text)
     parts = ("n", "value", "low", "high")
     writer.writerow(
-        ["model", "asked", "places", *(f"{name}_{part}" for name in FIGURES for part in parts)]
+        [
+            "model",
+            "settings",
+            "asked",
+            "places",
+            *(f"{name}_{part}" for name in FIGURES for part in parts),
+        ]
     )
     for row in rows:
         name = row.model.name
         safe = f"'{name}" if name[:1] in "=+-@\t" else name  # no formula for a spreadsheet
         values = [row.figure(figure).body[part] for figure in FIGURES for part in parts]
-        writer.writerow([safe, row.asked, row.places, *values])
+        writer.writerow([safe, row.asked_with, row.asked, row.places, *values])
     answer = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
     answer["Content-Disposition"] = content_disposition_header(True, f"models-{tree.uid}.csv")
     return answer

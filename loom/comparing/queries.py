@@ -1,10 +1,12 @@
 """What models wrote in a tree, side by side, and who contributed when. The reader has been let into
 the tree by those who ask."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Sum
 from django.db.models.functions import TruncDate
@@ -19,6 +21,7 @@ from loom.turns.models import Generation
 
 MOST = 2_000  # generations that are compared, the newest
 MOST_READ = 600  # texts whose variety is measured, the newest
+MOST_BEHIND = 100  # texts that are shown behind a figure, the newest
 MOST_COUNTED = 20_000  # nodes whose days and authors are counted, the newest
 MOST_DAYS = 120  # that a history of contributions has, the newest
 ENDED = ("done", "stopped", "interrupted", "failed")
@@ -42,10 +45,10 @@ class _Heap:
 
 @dataclass(frozen=True)
 class ModelCompared:
-    """One model: how many texts it was asked for and at how many places, then for each text the
-    characters, the dollars (where a price is known), the characters a second; the share of
-    different answers among those of one place; the shares that somebody went on from, and that
-    failed or broke off."""
+    """One model, or what it wrote with the same settings (`asked_with`): how many texts it was
+    asked for and at how many places, then for each text the characters, the dollars (where a price
+    is known), the characters a second; the share of different answers among those of one place; the
+    shares that somebody went on from, and that failed or broke off."""
 
     model: Participant
     asked: int
@@ -56,6 +59,7 @@ class ModelCompared:
     speed: ModelFigure
     taken: ModelFigure
     failed: ModelFigure
+    asked_with: str = ""
 
     def figure(self, name: str) -> ModelFigure:
         """One of FIGURES."""
@@ -73,11 +77,13 @@ class _Asked:
     node: int | None
     length: int
     is_taken: bool
+    asked_with: str
 
 
-def compared(tree: Tree, *, only_shared: bool) -> list[ModelCompared]:
+def compared(tree: Tree, *, only_shared: bool, by_settings: bool = False) -> list[ModelCompared]:
     """The models of a tree by what they were asked for; with `only_shared` only at places where at
-    least two of them were. Three queries, which read 2,000 generations and 600 texts at most."""
+    least two of them were, and `by_settings` apart for each temperature and other settings. Three
+    queries, which read 2,000 generations and 600 texts at most."""
     rows = _asked(tree)
     if only_shared:
         models_at: dict[int, set[int]] = defaultdict(set)
@@ -86,12 +92,26 @@ def compared(tree: Tree, *, only_shared: bool) -> list[ModelCompared]:
         rows = [row for row in rows if len(models_at[row.place]) > 1]
     read = [row.node for row in rows if row.node is not None][:MOST_READ]
     texts = dict(Node.objects.filter(pk__in=read).values_list("pk", "text"))
-    heaps: dict[int, _Heap] = defaultdict(_Heap)
+    heaps: dict[tuple[int, str], _Heap] = defaultdict(_Heap)
     for row in rows:
-        _count(heaps[row.model], row, texts)
-    models = Participant.objects.in_bulk(list(heaps))
-    sums = [_summed(models[key], heap) for key, heap in heaps.items()]
+        _count(heaps[row.model, row.asked_with if by_settings else ""], row, texts)
+    models = Participant.objects.in_bulk({model for model, _ in heaps})
+    sums = [
+        replace(_summed(models[model], heap), asked_with=asked_with)
+        for (model, asked_with), heap in heaps.items()
+    ]
+    if by_settings:
+        return sorted(sums, key=lambda row: (row.model.name, row.model.pk, row.asked_with))
     return sorted(sums, key=lambda row: (-row.asked, row.model.name))
+
+
+def asked_with(tokens: int | None, temperature: float | None, settings: dict[str, Any]) -> str:
+    """The settings of a request in one line: `temperature:0.7 top_p:0.9`; "" for those of the model
+    itself."""
+    given = {"temperature": temperature, "tokens": tokens}
+    every = {name: value for name, value in given.items() if value is not None}
+    every |= dict(sorted(settings.items()))
+    return " ".join(f"{name}:{json.dumps(value, sort_keys=True)}" for name, value in every.items())
 
 
 def _asked(tree: Tree) -> list[_Asked]:
@@ -110,11 +130,18 @@ def _asked(tree: Tree) -> list[_Asked]:
             "node_id",
             "node__length",
             "is_taken",
+            "tokens",
+            "temperature",
+            "settings",
         )[:MOST]
     )
     return [
-        _Asked(model, place, status, spent, _seconds(begun, ended), node, length or 0, taken)
-        for model, place, status, spent, begun, ended, node, length, taken in rows
+        _Asked(
+            *(model, place, status, spent),
+            *(_seconds(begun, ended), node, length or 0, taken),
+            asked_with(*settings),
+        )
+        for model, place, status, spent, begun, ended, node, length, taken, *settings in rows
     ]
 
 
@@ -176,9 +203,12 @@ class TextBehind:
     is_taken: bool
 
 
-def behind(actor: Actor, tree: Tree, model: Participant, figure: str) -> list[TextBehind]:
+def behind(
+    actor: Actor, tree: Tree, model: Participant, figure: str, *, settings: str | None = None
+) -> list[TextBehind]:
     """The texts behind a figure of a model, newest first: those that were taken or have failed, all
-    that were asked for, or all that were written. One query, and for agents one more."""
+    that were asked for, or all that were written; with `settings` only those asked for with them
+    (`asked_with`). One query, one more with settings, and for agents one more."""
     went_on = Node.objects.filter(parent_slot=OuterRef("node__slot"), kind="text")
     rows = Generation.objects.filter(
         tree=tree, round=0, ended_at__isnull=False, participant=model
@@ -189,10 +219,15 @@ def behind(actor: Actor, tree: Tree, model: Participant, figure: str) -> list[Te
         rows = rows.filter(status__in=("failed", "interrupted"))
     elif figure != "asked":
         rows = rows.filter(node__isnull=False)
+    if settings is not None:
+        # Databases do not compare JSON alike.
+        columns = rows.order_by("-id").values_list("pk", "tokens", "temperature", "settings")
+        alike = [key for key, *given in columns[:MOST] if asked_with(*given) == settings]
+        rows = rows.filter(pk__in=alike[:MOST_BEHIND])
     candidates = list(
         rows.order_by("-id").values_list(
             "point__local_id", "node_id", "node__local_id", "node__text", "status", "is_taken"
-        )[:100]
+        )[:MOST_BEHIND]
     )
     gone = withheld(actor, [key for _, key, *_ in candidates if key is not None])
     return [

@@ -101,6 +101,38 @@ def test_every_figure_leads_to_its_texts_and_the_table_is_a_file(
     assert rows[0]["length_n"] == "4" and rows[1]["taken_value"] == "1.0"
 
 
+def test_what_was_asked_with_other_settings_has_a_row_of_its_own(
+    actor: Actor, owner: User, muse: Participant, tree: Tree
+) -> None:
+    here = add(tree, actor.participant, "Who keeps the tower?", None)
+    warm = {"temperature": 1.2, "settings": {"top_p": 0.9, "min_p": 0.1}}
+    _wrote(muse, actor.participant, here, "A kestrel.", temperature=0.0)
+    _wrote(muse, actor.participant, here, "A wild bird!", **warm)
+    _wrote(muse, actor.participant, here, "Two birds?", **warm)
+    _wrote(muse, actor.participant, here, "Nobody.")
+    rows = compared(tree, only_shared=False, by_settings=True)
+    whole = "temperature:1.2 min_p:0.1 top_p:0.9"
+    assert [(row.asked_with, row.asked) for row in rows] == [
+        ("", 1),
+        ("temperature:0.0", 1),
+        (whole, 2),
+    ]
+    client = Client()
+    client.force_login(owner)
+    at = f"/trees/{tree.uid}/models"
+    page = client.get(at, {"by": "settings"}).content.decode()
+    assert whole in page and "the settings of the model" in page
+    query = {"by": "settings", "model": muse.uid, "figure": "length", "with": whole}
+    page = client.get(at, query).content.decode()
+    assert "A wild bird!" in page and "Two birds?" in page and "A kestrel." not in page
+    text = client.get(at, {"csv": "1", "by": "settings"}).content.decode()
+    assert [row["settings"] for row in csv.DictReader(StringIO(text))] == [
+        "",
+        rows[1].asked_with,
+        whole,
+    ]
+
+
 def test_what_ends_while_the_page_is_read_is_asked_for_once_more(
     owner: User,
     scene: tuple[Node, Participant, Participant],
@@ -110,8 +142,8 @@ def test_what_ends_while_the_page_is_read_is_asked_for_once_more(
     last = Generation.objects.filter(tree=tree).latest("id")
     Generation.objects.filter(pk=last.pk).update(ended_at=None)
 
-    def read_then_ended(tree: Tree, *, only_shared: bool) -> list[ModelCompared]:
-        rows = compared(tree, only_shared=only_shared)
+    def read_then_ended(tree: Tree, *, only_shared: bool, by_settings: bool) -> list[ModelCompared]:
+        rows = compared(tree, only_shared=only_shared, by_settings=by_settings)
         Generation.objects.filter(pk=last.pk).update(ended_at=timezone.now())
         return rows
 
