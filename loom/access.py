@@ -296,7 +296,8 @@ def annotated_trees(user: User, trees: Iterable[int]) -> set[int]:
         usual = settings.get(READERS_MAY, "") if is_reader else ""
         of_role = of_reader if is_reader else of_writer
         scope: Scope = getattr(user, "scope", "owner")
-        if right_in_tree(role, own_right or "", of_role, usual, scope) in ("comment", "write"):
+        right = right_in_tree(role, own_right or "", of_role, usual, scope)  # type: ignore[arg-type]
+        if right in ("comment", "write"):
             annotated.add(key)
     return annotated
 
