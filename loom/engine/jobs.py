@@ -22,6 +22,4 @@ def _send(task: str, args: Sequence[Any], queue: str) -> None:
     try:
         send_task(task, args, queue=queue)
     except Exception as error:
-        jobs_log.warning(
-            "could not send %s to a worker, which gets it later: %s", task, error
-        )
+        jobs_log.warning("could not send %s to a worker, which gets it later: %s", task, error)
