@@ -3,10 +3,10 @@ Pure."""
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from loom.text.beginnings import common_length
+from loom.text.edits import gaps, stayed
 
 # Merging and comparing by words.
 
@@ -56,8 +56,10 @@ def difference(old: str, new: str) -> list[tuple[str, str]] | None:
 
 
 def _changes(base: list[str], other: list[str]) -> list[TextChange]:
-    steps = SequenceMatcher(None, base, other, autojunk=False).get_opcodes()
-    return [TextChange(a, b, tuple(other[c:d])) for tag, a, b, c, d in steps if tag != "equal"]
+    return [
+        TextChange(were.start, were.stop, tuple(other[are.start : are.stop]))
+        for were, are in gaps(stayed(base, other), len(base), len(other))
+    ]
 
 
 def _together(ours: list[TextChange], theirs: list[TextChange]) -> list[TextChange] | None:
@@ -200,9 +202,8 @@ def _middle(old: str, owners: list[str], new: str, author: str) -> list[str]:
     if not before or not after or max(len(before), len(after)) > MOST_WORDS:
         return authors
     at, to = _starts(before), _starts(after)
-    for block in SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
-        start, end = at[block.a], at[block.a + block.size]
-        authors[to[block.b] : to[block.b + block.size]] = owners[start:end]
+    for was, is_ in stayed(before, after):
+        authors[to[is_] : to[is_ + 1]] = owners[at[was] : at[was + 1]]
     return authors
 
 

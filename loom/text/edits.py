@@ -79,7 +79,6 @@ def rebased(edits: Sequence[Edit], theirs: Sequence[Edit]) -> list[Edit] | None:
 
 MOST_PIECES = 4000  # words between the common ends; with more, lines are compared
 MOST_CHARACTERS = 100_000  # between the common ends; the same
-MOST_MEETINGS = 1_000_000  # pairs of equal words; the same
 _PIECES = re.compile(r"\w+|\s+|.", re.DOTALL)
 
 
@@ -95,14 +94,12 @@ def difference(before: str, after: str) -> list[Edit]:
     if max(len(old), len(new)) > MOST_CHARACTERS:
         return line_difference(before, after)
     pieces, others = _PIECES.findall(old), _PIECES.findall(new)
-    if max(len(pieces), len(others)) > MOST_PIECES or _meetings(pieces, others) > MOST_MEETINGS:
+    if max(len(pieces), len(others)) > MOST_PIECES:
         return line_difference(before, after)
     at, to = _places(pieces, head), _places(others, 0)
-    matcher = SequenceMatcher(None, pieces, others, autojunk=False)
     return [
-        Edit(at[a], at[b], new[to[c] : to[d]])
-        for tag, a, b, c, d in matcher.get_opcodes()
-        if tag != "equal"
+        Edit(at[were.start], at[were.stop], new[to[are.start] : to[are.stop]])
+        for were, are in gaps(stayed(pieces, others), len(pieces), len(others))
     ]
 
 
@@ -127,11 +124,6 @@ def _common_ends(old: str, new: str) -> tuple[int, int]:
     ends."""
     head = common_length(old, new)
     return head, common_length(old[head:][::-1], new[head:][::-1])
-
-
-def _meetings(pieces: list[str], others: list[str]) -> int:
-    there = Counter(others)
-    return sum(times * there[piece] for piece, times in Counter(pieces).items())
 
 
 def _places(pieces: list[str], start: int) -> list[int]:

@@ -5,10 +5,10 @@ docs/model.md §3. How long a window stays is in `limits`.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from loom.errors import CommandError
+from loom.text.edits import gaps, stayed
 from loom.trees.truncations import TRUNCATIONS
 
 MOST_VISIBLE = 40  # windows of one workspace
@@ -18,7 +18,6 @@ MOST_PAD = 10  # lines around a window that it does not own
 MOST_WITH = 10  # linked items that `with:` opens
 MOST_NODES = 200  # nodes of a branch or range that are shown, the last ones
 WARNED = 350  # lines of all windows; above this STATUS warns
-MOST_COMPARED = 1_000_000  # pairs of differing lines in two texts
 MOST_QUOTED = 60  # characters of a change that the header of a window quotes
 LARGE = 200  # for a text with more lines than this, a reply says how many
 # Of a grove or a workspace. `window_lines_max` 0: no limit, STATUS only warns. `auto_open`: what
@@ -81,18 +80,12 @@ class Span(NamedTuple):
 
 
 def changes(old: str, new: str) -> list[Span]:
-    """The differences between two texts, by lines, in order; large differences are one span from
-    the first to the last differing line."""
+    """The differences between two texts, by lines, in order."""
     before, two = old.split("\n"), new.split("\n")
-    most = min(len(before), len(two))
-    head = next((at for at in range(most) if before[at] != two[at]), most)
-    rest = most - head
-    tail = next((at for at in range(rest) if before[-1 - at] != two[-1 - at]), rest)
-    old_lines, new_lines = before[head : len(before) - tail], two[head : len(two) - tail]
-    if len(old_lines) * len(new_lines) > MOST_COMPARED:
-        return [Span(head + 1, len(before) - tail, len(new_lines))]
-    steps = SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes()
-    return [Span(head + a + 1, head + b, d - c) for tag, a, b, c, d in steps if tag != "equal"]
+    return [
+        Span(were.start + 1, were.stop, len(are))
+        for were, are in gaps(stayed(before, two), len(before), len(two))
+    ]
 
 
 def difference_named(old: str, new: str) -> str:

@@ -1,10 +1,13 @@
 """Texts are merged by words, or not at all."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from loom.text.changes import difference, merged
+from tests.steps import steps
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "d", " ", "\n", ", ", "🙂"]), max_size=12).map(
     "".join
@@ -46,3 +49,14 @@ def test_passages_that_both_changed_are_left_to_people(
     base: str, one: str, two: str, expected: str | None
 ) -> None:
     assert merged(base, one, two) == expected
+
+
+def test_twice_the_words_take_twice_the_steps_to_compare_and_to_merge() -> None:
+    """Every second piece is the same blank: pairs of equal pieces are the square of the words."""
+
+    def work(function: Callable[[str, str], object], many: int) -> int:
+        words, signs = " ".join(f"w{number}" for number in range(many)), ". , ; : " * (many // 4)
+        return steps(lambda: function(words, signs))
+
+    for function in (difference, lambda old, new: merged(old, f"{old} end", new)):
+        assert work(function, 1600) < 2.8 * work(function, 800)

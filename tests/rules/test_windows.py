@@ -1,10 +1,9 @@
 """Lines of a text, followed through changes of it."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loom.workspace.window_rules import Lines, Span, changes, followed, rows_of, to_evict
+from loom.workspace.window_rules import Lines, changes, followed, rows_of, to_evict
 
 TEXTS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=12).map("\n".join)
 
@@ -40,11 +39,6 @@ def test_lines_move_with_what_is_above_and_grow_with_what_is_between() -> None:
     assert followed(old, "x\n" + old.replace("\nd", "") + "\ny", Lines(3, 5)) == Lines(4, 5)
     gone = followed(old, "a\nf", Lines(3, 4))
     assert gone.last < gone.first
-
-
-def test_large_differences_are_one_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("loom.workspace.window_rules.MOST_COMPARED", 3)
-    assert changes("a\nb\nc\nd", "a\nx\nc\ny\nd") == [Span(2, 3, 3)]
 
 
 def test_lines_around_are_not_owned() -> None:

@@ -38,6 +38,7 @@ from loom.text.ages import age
 from loom.text.counts import MOST_COUNTED, at_most, counted
 from loom.text.frames import escaped
 from loom.text.shortening import excerpt, summary_or_excerpt
+from loom.text.unified_diff import unified_diff
 from loom.trees.lists import LISTS, lister_of
 from loom.trees.models import GroveText, Node, Tree
 from loom.trees.named_items import get_node, is_range, range_of, touched, tree_of
@@ -399,14 +400,8 @@ def _diff(node: Node) -> str:
             f"[{node.local_id}] was not edited from anything.",
             hint=f"→ view {node.local_id} full",
         )
-    lines = difflib.unified_diff(
-        before.text.splitlines(),
-        node.text.splitlines(),
-        before.local_id,
-        node.local_id,
-        lineterm="",
-    )
-    return "\n".join(lines)
+    names = before.local_id, node.local_id
+    return "\n".join(unified_diff(before.text.splitlines(), node.text.splitlines(), names))
 
 
 def _text_named(text: GroveText) -> str:

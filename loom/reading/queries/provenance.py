@@ -1,6 +1,5 @@
 """Where a node came from: its call as a reader may see it, and what it depends on."""
 
-import difflib
 import gzip
 import json
 import zlib
@@ -19,6 +18,7 @@ from loom.reading.queries.verify import chain_of, verify_node
 from loom.text.beginnings import common_length
 from loom.text.changes import Pieces, inherited, put_together
 from loom.text.hashes import instant, instant_or_none
+from loom.text.unified_diff import unified_diff
 from loom.trees.models import Node, NodeSource, Tree, Workspace
 from loom.trees.queries.lookup import (
     PARTS,
@@ -241,9 +241,7 @@ def changed(old: str, new: str) -> TextDifference:
     """The difference between a text and an earlier one."""
     same = common_length(old, new)
     start = new.rfind("\n", 0, same) + 1  # whole lines are compared
-    lines = difflib.unified_diff(
-        old[start:].split("\n"), new[start:].split("\n"), n=AROUND, lineterm=""
-    )
+    lines = unified_diff(old[start:].split("\n"), new[start:].split("\n"), around=AROUND)
     shown = [line[:LONGEST] for line, _ in zip(lines, range(MOST_LINES + 3), strict=False)][2:]
     return TextDifference(same, tuple(shown[:MOST_LINES]), len(shown) > MOST_LINES)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
 from typing import Any, NamedTuple
 
 from loom import access
@@ -17,6 +16,7 @@ from loom.text import quotations
 from loom.text.hashes import instant
 from loom.text.shortening import excerpt
 from loom.text.tokens import count
+from loom.text.unified_diff import unified_diff
 from loom.trees.grove_texts import grove_texts
 from loom.trees.models import Node, Workspace
 from loom.trees.queries import lookup
@@ -358,7 +358,7 @@ def _difference(node: Node, newest: Node | None, read: _Read) -> tuple[WindowLin
 
 def compared(old: str, new: str, old_name: str, new_name: str) -> tuple[WindowLine, ...]:
     """The lines in which two texts differ, or that they do not."""
-    lines = unified_diff(old.split("\n"), new.split("\n"), old_name, new_name, lineterm="")
+    lines = unified_diff(old.split("\n"), new.split("\n"), (old_name, new_name))
     return tuple(WindowLine(0, line) for line in lines) or (WindowLine(0, SAME),)
 
 
