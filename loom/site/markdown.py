@@ -140,6 +140,7 @@ def _class_of(kind: _TokenType) -> str:
 
 # Longer texts are shown plain: parsing megabytes would block everybody.
 MAX_RENDERED = 40_000
+MOST_EMBEDS = 100  # of one text that are shown; further ones stay as they are written
 MAX_LOOKED_AT = 400_000  # characters of a text whose blocks of code are found
 
 _OWN_IMAGE = re.compile("image:[0-9a-f]{64}")
@@ -269,9 +270,10 @@ def _tokens_rule(state: StateInline, silent: bool) -> bool:
         at -= 3
     written = written_at(state.src, at)
     is_embed = written is not None and written.kind == "embed"
-    if written is None or (is_embed and not state.env.get("embeds")) or written.end > state.posMax:
+    if written is None or (is_embed and not state.env["embeds"]) or written.end > state.posMax:
         return False
     if not silent:
+        state.env["embeds"] -= is_embed
         state.pending = state.pending[: len(state.pending) - (state.pos - at)]
         token = state.push("reference" if written.kind == "reference" else "portal", "", 0)
         token.content = written.targets[0]
@@ -310,7 +312,7 @@ def _scrolling_pre() -> SafeString:
 
 @lru_cache(maxsize=512)
 def _rendered(text: str, base: str, embeds: bool, _language: str | None) -> str:
-    env = {"base": base, "embeds": embeds}
+    env = {"base": base, "embeds": MOST_EMBEDS if embeds else 0}
     return nh3.clean(
         # Wide code scrolls, which has to work with keys too. There is no other <pre> here.
         _parser_for(text).render(text, env).replace("<pre>", str(_scrolling_pre())),

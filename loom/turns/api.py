@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from django.db import connection
 from pydantic import ConfigDict, Field
-from rest_framework.decorators import api_view
+from rest_framework.decorators import api_view, permission_classes
+from rest_framework.permissions import IsAuthenticated
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -32,6 +33,9 @@ from loom.turns.commands.continuing import outcome_of
 from loom.turns.queries import turn_body, turns
 from loom.web_search import commands as web_search
 from loom.workspace.commands import windows
+
+# Of endpoints that run lines: with a read-only key too, which `execute` looks at.
+FOR_LINES = [IsAuthenticated]
 
 # Request bodies.
 
@@ -124,6 +128,7 @@ LOOK_EVERY_S = 0.1
     answers={200: AnswerSchema, 202: AnswerSchema},
 )
 @api_view(["POST"])
+@permission_classes(FOR_LINES)
 def in_tree(request: Request, uid: str) -> Response:
     """Runs one command in the caller's own workspace, which is made on first use: a `line`, or a
     `command` with `args` as the list of commands describes them. 202 if something continues to
@@ -142,6 +147,7 @@ def in_tree(request: Request, uid: str) -> Response:
     answers={200: AnswerSchema, 202: AnswerSchema},
 )
 @api_view(["POST"])
+@permission_classes(FOR_LINES)
 def in_workspace(request: Request, uid: str) -> Response:
     """Runs one line in the caller's workspace; in an agent's, only lines that change its view."""
     actor, workspace = access.get_workspace(user_of(request), uid)

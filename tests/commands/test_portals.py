@@ -23,7 +23,7 @@ from loom.links.foot import Portal, portals_of
 from loom.links.written_portals import OpenedPortals
 from loom.people.commands.groves import change_grove
 from loom.people.models import User
-from loom.site.markdown import rendered, rendered_by
+from loom.site.markdown import MOST_EMBEDS, rendered, rendered_by
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree, Workspace
 from tests.commands.conftest import Say
@@ -376,3 +376,11 @@ def test_one_link_is_the_same_in_a_page_a_line_markdown_and_the_api(
     assert [(link["type"], link["target"]) for link in api] == [("supports", b), ("supports", c)]
     graph = client.get(f"/api/trees/{tree.uid}/nodes/{a}/graph?depth=1").json()
     assert {node["item"] for node in graph["nodes"]} == {a, b, c}
+
+
+def test_a_text_opens_a_bounded_number_of_embeds() -> None:
+    shown = str(rendered("![[a]] " * (MOST_EMBEDS + 2), "/trees/a"))
+    assert shown.count("<details") == MOST_EMBEDS
+    assert shown.count("![[a]]") == 2
+    again = str(rendered("![[a]] " * 2, "/trees/a"))
+    assert again.count("<details") == 2

@@ -242,7 +242,7 @@ def _line(client: APIClient, tree: Tree, line: str) -> int:
 
 def test_a_key_that_may_read_changes_nothing(owner: User, tree: Tree) -> None:
     client, _ = bearer(owner, scope="read")
-    assert client.get(f"/api/trees/{tree.uid}").status_code == 200
+    workspace = client.get(f"/api/trees/{tree.uid}").json()["workspace"]["id"]
     assert _line(client, tree, "view root") == 200
     for line in ('respond root "a"', "switch to root", "undo", 'think "x"'):
         assert _line(client, tree, line) == 403, line
@@ -251,6 +251,7 @@ def test_a_key_that_may_read_changes_nothing(owner: User, tree: Tree) -> None:
         ("post", "groves", {"name": "Mine"}),
         ("patch", f"trees/{tree.uid}", {"title": "Other"}),
         ("post", "workspaces", {"tree": tree.uid}),
+        ("put", f"workspaces/{workspace}/drafts/commands", {"text": "a"}),
     ):
         answer = getattr(client, method)(f"/api/{path}", body, format="json")
         assert _said(answer) == (403, "PERMISSION_DENIED"), path
