@@ -120,11 +120,11 @@ def test_an_owner_allows_a_private_address_and_the_open_page_offers_the_model(
 def test_what_a_model_cannot_read_is_shown_beside_the_composer(heddle: Heddle, visit: Open) -> None:
     settings = {"name": "Sieve", "model_ref": "custom:tiny", "base_url": heddle.provider.url}
     response = heddle.post("participants", {**settings, "context_limit": 1100})
-    tree = heddle.tree("A long path", "It rained, and it rained. " * 60)
+    tree = heddle.tree("A long path", "It rained, and it rained. " * 300)
     page = visit(f"/trees/{tree}")
     page.locator("[data-agents] summary").click()
     page.get_by_role("checkbox", name=re.compile("Sieve")).check()
-    expect(page.locator("[data-cost]")).to_contain_text("cut: Sieve reads 76 of about")
+    expect(page.locator("[data-cost]")).to_contain_text("cut: Sieve reads 825 of about")
     page.get_by_role("checkbox", name=re.compile("Sieve")).uncheck()
     expect(page.locator("[data-cost]")).not_to_contain_text("cut")
     heddle.archive(response)

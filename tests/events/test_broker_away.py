@@ -38,9 +38,9 @@ def absent() -> str:
 def lost(request: pytest.FixtureRequest, settings: Any, monkeypatch: Any) -> Iterator[str]:
     """All that asks the broker asks one that gives no answer."""
     url: str = request.getfixturevalue(request.param)
-    settings.REDIS_URL, settings.BROKER_S = url, WITHIN_S
-    monkeypatch.setattr(current_app.conf, "broker_url", url)
+    # First Celery, which takes its broker from the settings when it is asked for the first time.
     monkeypatch.setattr(current_app.conf, "broker_write_url", url)
+    settings.REDIS_URL, settings.BROKER_S = url, WITHIN_S
     yield url
     broker.answered()
 
