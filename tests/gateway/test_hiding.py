@@ -230,7 +230,7 @@ def test_what_hangs_on_bytes_is_refused_and_says_what_it_would_cost(
     )
     body["messages"].append({"role": "user", "content": "More"})
     run(program.send("POST", "/messages", body))
-    with pytest.raises(CommandError, match=r"only valid with it.*About \d+ tokens") as caught:
+    with pytest.raises(CommandError, match=r"only valid with it.*About [\d,]+ tokens") as caught:
         hide(actor, "a", anyway=True)
     assert caught.value.hint == "hide the next one before the model thinks about it"
     later = {"type": "tool_use", "id": "b", "name": "ls", "input": {}}
@@ -239,7 +239,7 @@ def test_what_hangs_on_bytes_is_refused_and_says_what_it_would_cost(
         {"role": "user", "content": [{**result, "tool_use_id": "b"}]},
     ]
     run(program.send("POST", "/messages", body))
-    with pytest.raises(CommandError, match=r"only valid with it.*About \d+ tokens") as caught:
+    with pytest.raises(CommandError, match=r"only valid with it.*About [\d,]+ tokens") as caught:
         hide(actor, "a")
     assert caught.value.hint == "hide one that came after the thinking"
     with pytest.raises(CommandError, match="result was not found"):
