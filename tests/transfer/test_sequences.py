@@ -495,6 +495,24 @@ def test_a_page_of_a_book_is_read_in_its_encoding(head: str, encoding: str) -> N
     assert not tree.report.warnings
 
 
+@pytest.mark.parametrize(
+    ("declared", "encoding"),
+    [
+        ("iso-8859-1", "utf-8"),
+        ("koi8-r", "utf-8"),
+        ("iso-8859-1", "iso-8859-1"),
+        ("iso-2022-jp", "iso-2022-jp"),
+        ("hz-gb-2312", "hz"),
+    ],
+)
+def test_an_old_element_of_a_page_does_not_say_how_it_is_read(declared: str, encoding: str) -> None:
+    words = {"iso-2022-jp": "\u65e5\u672c", "hz": "\u4e2d\u6587"}.get(encoding, "K\u00e4se")
+    head = '<?xml version="1.0"?><html><meta http-equiv="Content-Type" content="text/html; charset='
+    page = f'{head}{declared}"/><p>{words}</p></html>'
+    tree = tree_of(epub_of({"a.xhtml": page.encode(encoding)}, ["a.xhtml"]))
+    assert tree.records[0].text == words and not tree.report.warnings
+
+
 def test_the_report_counts_what_is_not_in_the_encoding_of_a_book() -> None:
     page = "<p>K\xe4se und \xd6l\0</p>".encode("latin-1")
     tree = tree_of(epub_of({"a.xhtml": page}, ["a.xhtml"]))

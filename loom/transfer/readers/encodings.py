@@ -24,12 +24,15 @@ _OF_PAGES = re.compile(
     r"iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|ptcp154|tis-620|johab|hz"
     r"|(?:gb|big5|euc|shift_jis|iso2022)[\w-]*"
 )
+# Each character of these has several bytes, or only bytes of ASCII.
+_OF_SEVERAL_BYTES = re.compile(r"(?:gb|big5|euc|shift_jis|iso2022|johab|hz|cp9(?:32|49|50)).*")
 _WESTERN = ("ascii", "iso8859-1")  # browsers read both as windows-1252, and so pages are written
 
 
 def decoded(data: bytes) -> tuple[str, int]:
     """The text of a page, as `text_in` returns it: in the encoding of its byte order mark, else in
-    the one that it declares, else in UTF-8."""
+    the one that it declares, else in UTF-8. What is valid as UTF-8 is read so if an element `meta`
+    declares one of single bytes: readers of XHTML ignore that, and often it is left from before."""
     encoding, mark = _encoding_of(data)
     return text_in(data[mark:], encoding)
 
@@ -67,7 +70,17 @@ def _encoding_of(data: bytes) -> tuple[str, int]:
         known = codecs.lookup(name).name
     except LookupError:
         return "utf-8", 0
+    if declared is not None and declared[2] and not _OF_SEVERAL_BYTES.fullmatch(known):
+        known = "utf-8" if _is_utf8(data) else known
     if known in _WESTERN:
         return "cp1252", 0
     # What declares UTF-16 in ASCII is not in UTF-16.
     return (known if _OF_PAGES.fullmatch(known) else "utf-8"), 0
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
