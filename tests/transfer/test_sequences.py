@@ -561,6 +561,31 @@ def test_a_table_within_a_table_of_a_book_is_text_of_its_cell() -> None:
     assert tree.records[0].text == "| X | A 1 2 | B |\n|---|---|---|\n| C |\n\nEnd"
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (
+            "<table><tr></tr></table><p>One</p><table><tr><td>A</td></tr></table><p>Two</p>",
+            "One\n\n| A |\n|---|\n\nTwo",
+        ),
+        ("<table><tr>Loose</tr></table><p>End</p>", "Loose\n\nEnd"),
+        (
+            "<table><tr><td>A</td><td>B<div><tr><td>C</td></tr></div></td></tr></table><p>End</p>",
+            "| A | B C |\n|---|---|\n\nEnd",
+        ),
+        (
+            "<div>" * 198
+            + "<table><tr><td>A<table><tr><td>B</td></tr></table></td></tr></table>"
+            + "</div>" * 198
+            + "<p>End</p>",
+            "| A B |\n|---|\n\nEnd",
+        ),
+    ],
+)
+def test_nothing_is_lost_after_a_table_of_a_book_that_is_unusual(page: str, text: str) -> None:
+    assert tree_of(epub(page), options={"split": "whole"}).records[0].text == text
+
+
 def epub(page: str) -> bytes:
     """A book of one page."""
     packed = io.BytesIO()

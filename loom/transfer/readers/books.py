@@ -513,7 +513,7 @@ class _Page:
             self._inner += 1
         elif tag == "table":
             self._is_first = True
-        elif tag == "tr" and not self._inner:
+        elif tag == "tr" and not self._inner and self._cells is None:
             self._cells = []
 
     def end(self, tag: str) -> None:
@@ -533,17 +533,24 @@ class _Page:
                 self._styles.remove(_STYLES[tag])
         elif tag in _BLOCKS and tag in self._around:
             self._end()
-            while self._around.pop() != tag:
-                pass
-            if tag in ("ul", "ol") and self._lists:
-                self._lists.pop()
-            elif tag == "table" and self._inner:
-                self._inner -= 1
-            elif tag == "tr" and self._cells and not self._inner:
+            closed = ""
+            while closed != tag:
+                closed = self._around.pop()
+                self._close(closed)
+
+    def _close(self, tag: str) -> None:
+        """Ends a block; each that is open within another that ends is ended, too."""
+        if tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        elif tag == "table" and self._inner:
+            self._inner -= 1
+        elif tag == "table":
+            self.blocks.append(Block("", ""))
+        elif tag == "tr" and not self._inner:
+            if self._cells:
                 self.blocks.append(row_of(self._cells, self._is_first))
-                self._is_first, self._cells = False, None
-            elif tag == "table":
-                self.blocks.append(Block("", ""))
+                self._is_first = False
+            self._cells = None  # also of an empty row: what follows is no cell
 
     def data(self, data: str) -> None:
         """Takes text."""
