@@ -209,13 +209,15 @@ class Report:
             self.unsaid += 1
 
     def add(self, other: "Report") -> None:
-        """Adds the report of one tree of several."""
-        self.format = other.format if self.format in ("", other.format) else "several"
+        """Adds the report of one tree of several, or of a part of one, which has no format."""
+        if other.format:
+            self.format = other.format if self.format in ("", other.format) else "several"
         self.nodes += other.nodes
         self.kept += other.kept
         self.unknown += other.unknown
         self.dropped += other.dropped
         self.left_out += other.left_out
+        self.unsaid += other.unsaid
         for sentence in other.warnings:
             self.warn(sentence)
 

@@ -14,7 +14,7 @@ from loom.engine.models import Event
 from loom.errors import CommandError
 from loom.text.lore import entry_of
 from loom.transfer import inputs
-from loom.transfer.readers import sequences
+from loom.transfer.readers import books, sequences
 from tests.transfer.conftest import Bring
 from tests.transfer.conftest import tree_of as imported_tree
 from tests.transfer.reading import raw_of, tree_of, trees_of
@@ -449,6 +449,47 @@ def test_the_report_names_what_a_docx_has_beside_its_text() -> None:
     assert tree.report.says()["left_out"] == [
         "Left out: comments of a document (1), headers and footers of pages (1)."
     ]
+    assert dict(tree.report.dropped) == {_REMARKS: 1, _HEADERS: 1}
+    assert not tree_of(document_of(word("Text"))).report.dropped, "nor numbers of nothing"
+
+
+_REMARKS, _HEADERS = "comments of a document", "headers and footers of pages"
+
+
+def test_what_is_only_counted_of_a_docx_does_not_refuse_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    raw = document_of(word("Text"), comments="<w:comment><damaged>", header1="</w:all>")
+    tree = tree_of(raw)
+    assert tree.records[0].text == "Text"
+    assert dict(tree.report.dropped) == {_REMARKS: 1, _HEADERS: 1}
+    monkeypatch.setattr(books, "_MOST_BESIDE", 20_000)
+    large = {f"header{number}": word(" " * 15_000) for number in range(3)}
+    tree = tree_of(document_of(word("Text"), **large))
+    assert dict(tree.report.dropped) == {_HEADERS: 2}, "the first has no words"
+
+
+def test_the_parts_of_a_docx_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = dict.fromkeys(("footnotes", "endnotes"), f"<w:x>{'a' * 15000}</w:x>")
+    raw = document_of(word("Text"), **notes)
+    assert tree_of(raw).records[0].text == "Text"
+    monkeypatch.setattr(books, "_MOST_OF_ALL", 20_000)
+    with pytest.raises(CommandError, match="parts of the document have") as refused:
+        tree_of(raw)
+    assert refused.value.code == "LIMIT_EXCEEDED"
+
+
+def test_a_book_that_names_pages_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {"a.xhtml": b"<p>One</p>", "empty.xhtml": b""}
+    gone = [f"gone{number}.xhtml" for number in range(150)]
+    tree = tree_of(epub_of(pages, ["a.xhtml", *gone]))
+    warnings = tree.report.body()["warnings"]
+    assert len(warnings) == 101 and warnings[-1] == "There are 50 more warnings."
+    monkeypatch.setattr(books, "_MOST", 100_000)
+    for name in ("empty.xhtml", "gone.xhtml"):
+        with pytest.raises(CommandError, match="pages of the book have more than") as refused:
+            tree_of(epub_of(pages, ["a.xhtml", *[name] * 200]))
+        assert refused.value.code == "LIMIT_EXCEEDED"
 
 
 def epub_of(pages: dict[str, bytes], spine: list[str], **files: str) -> bytes:

@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote
 
@@ -30,6 +30,9 @@ from loom.transfer.readers.encodings import decoded, warn_of_replaced
 from loom.transfer.records import Head, Report, unreadable
 
 _MOST = 64 * 1024 * 1024
+_MOST_OF_ALL = 2 * _MOST  # bytes of all parts of a DOCX
+_MOST_BESIDE = 16 * 1024 * 1024  # bytes of the parts of a DOCX that are only counted
+_LEAST = 1024  # bytes that each page of a book costs beside its own, also an empty one
 _DEEPEST = 200  # nested blocks of a page that are distinguished
 _PIECE = 16 * 1024  # bytes of a page that are parsed in one step
 _DEEPEST_OF_ALL = 5000  # nested elements
@@ -39,18 +42,16 @@ _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
     *(OSError, EOFError, ValueError, KeyError, IndexError, struct.error),
 )
+_UNREADABLE = (*_DAMAGED, etree.XMLSyntaxError, AssertionError)
 
 
 @dataclass
 class _Book:
-    """What a file is read as: its title and text, what was left out of it, by name and number,
-    warnings, and how many characters were replaced."""
+    """What a file is read as: its title and text, and a report of what was left out of it."""
 
     title: str = ""
     text: str = ""
-    left_out: "Counter[str]" = field(default_factory=Counter)
-    warnings: list[str] = field(default_factory=list)
-    replaced: int = 0
+    report: Report = field(default_factory=Report)
 
 
 def kind_of(path: Path) -> str:
@@ -74,18 +75,16 @@ def kind_of(path: Path) -> str:
     return ""
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A file of the archive. LIMIT_EXCEEDED for one that is too large."""
+def _member(archive: zipfile.ZipFile, name: str, most: int = _MOST) -> bytes:
+    """A file of the archive. LIMIT_EXCEEDED, before it is unpacked, for one of more bytes."""
+    if archive.getinfo(name).file_size > most:  # of which more is never unpacked
+        raise _too_large(f"A file in it has more than {most:,} bytes.")
     with archive.open(name) as packed:
-        data = packed.read(_MOST + 1)
-    if len(data) > _MOST:
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            f"A file in it has more than {_MOST:,} bytes.",
-            hint="split it",
-            is_size=True,
-        )
-    return data
+        return packed.read()
+
+
+def _too_large(sentence: str) -> CommandError:
+    return CommandError("LIMIT_EXCEEDED", sentence, hint="split it", is_size=True)
 
 
 def _parsed(data: bytes) -> etree._Element:
@@ -97,23 +96,18 @@ def _read_book(file: Input, book_of: Callable[[zipfile.ZipFile], _Book]) -> Iter
     try:
         with zipfile.ZipFile(file.path) as archive:
             book = book_of(archive)
-    except (*_DAMAGED, etree.XMLSyntaxError, AssertionError):
+    except _UNREADABLE:
         raise unreadable("The file is damaged or encrypted.", "save it again") from None
     text = book.text.replace("\0", "\ufffd")
     if not text.strip():
         raise unreadable("The file has no text.", "images are not read")
     part = document(text, file.options.get("split", ""), book.title[:300])
-    read_text = part.read
 
     def read(put: Put, report: Report) -> Head:
-        report.dropped.update(book.left_out)
-        for sentence in book.warnings:
-            report.warn(sentence)
-        warn_of_replaced(book.replaced, report)
-        return read_text(put, report)
+        report.add(book.report)
+        return part.read(put, report)
 
-    part.read = read
-    yield part
+    yield replace(part, read=read)
 
 
 # DOCX: the paragraphs of `word/document.xml`, in order.
@@ -130,11 +124,14 @@ _WRAPPERS = "body ins moveTo smartTag customXml sdt sdtContent fldSimple dir bdo
 _AROUND = {f"{_W}{word}" for word in _WRAPPERS.split()}
 _NOTES = {"footnoteReference": "footnote", "endnoteReference": "endnote"}
 # What is left out, as the report calls it.
-_REMARKS, _HEADERS = "comments of a document", "headers and footers of pages"
-_DRAWN, _SYMBOLS = "charts and diagrams", "symbols of fonts that are pictures"
-_FORMULAS, _TABLES = "layout of formulas", "layout of tables within tables"
-
-
+_REMARKS = "comments of a document"
+_HEADERS = "headers and footers of pages"
+_DRAWN = "charts and diagrams"
+_SYMBOLS = "symbols of fonts that are pictures"
+_FORMULAS = "layout of formulas"
+_TABLES = "layout of tables within tables"
+_DRAWINGS = ("{*}chart", "{*}relIds")
+_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 # The names of namespaces in a document that Word has saved as "Strict", and their usual ones.
 _STRICT = (
     (b"http://purl.oclc.org/ooxml/wordprocessingml/main", _W),
@@ -143,8 +140,7 @@ _STRICT = (
 )
 
 
-def _word_part(archive: zipfile.ZipFile, name: str) -> etree._Element:
-    data = _member(archive, name)
+def _word_part(data: bytes) -> etree._Element:
     for strict, usual in _STRICT:
         data = data.replace(strict, usual.strip("{}").encode())
     return _parsed(data)
@@ -155,6 +151,7 @@ class _Docx:
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive, self._names = archive, set(archive.namelist())
+        self._left, self._left_beside = _MOST_OF_ALL, _MOST_BESIDE  # bytes
         self._styles: dict[str | None, str] = {}
         self._links: dict[str | None, str] = {}
         for style in self._each_of("word/styles.xml", f"{_W}style"):
@@ -163,12 +160,13 @@ class _Docx:
             if style.get("TargetMode") == "External":
                 self._links[style.get("Id")] = style.get("Target") or ""
         formats: dict[str | None, dict[str | None, str]] = {}
-        for style in self._each_of("word/numbering.xml", f"{_W}abstractNum"):
+        numbering = list(self._each_of("word/numbering.xml", f"{_W}abstractNum", f"{_W}num"))
+        for style in (entry for entry in numbering if entry.tag == f"{_W}abstractNum"):
             levels = {lvl.get(f"{_W}ilvl"): _value(lvl, "numFmt") for lvl in style.iter(f"{_W}lvl")}
             formats[style.get(f"{_W}abstractNumId")] = levels
         self._lists: dict[str, dict[str | None, str]] = {}
         self._starts: dict[tuple[str, int], int] = {}  # first numbers that are not 1
-        for style in self._each_of("word/numbering.xml", f"{_W}num"):
+        for style in (entry for entry in numbering if entry.tag == f"{_W}num"):
             number = style.get(f"{_W}numId") or ""
             self._lists[number] = formats.get(_value(style, "abstractNumId"), {})
             for level in style.iter(f"{_W}lvlOverride"):
@@ -179,14 +177,21 @@ class _Docx:
         self._rows = 0  # rows of tables that are open within each other
         self.left_out: Counter[str] = Counter()
 
-    def _each_of(self, name: str, tag: str) -> Iterator[etree._Element]:
+    def _each_of(self, name: str, *tags: str) -> Iterator[etree._Element]:
+        """The elements of these names in a part, if there is such a part."""
         if name in self._names:
-            yield from _word_part(self._archive, name).iter(tag)
+            yield from self._part(name).iter(*tags)
+
+    def _part(self, name: str) -> etree._Element:
+        """A part of the document. LIMIT_EXCEEDED if this or all parts together are too large."""
+        self._left -= self._archive.getinfo(name).file_size
+        if self._left < 0:
+            raise _too_large(f"The parts of the document have more than {_MOST_OF_ALL:,} bytes.")
+        return _word_part(_member(self._archive, name))
 
     def text(self) -> str:
         """The whole text with its notes at the end."""
-        body = _word_part(self._archive, "word/document.xml")
-        blocks = list(self._blocks(body))
+        blocks = list(self._blocks(self._part("word/document.xml")))
         notes = {
             (kind, element.get(f"{_W}id")): text_of_blocks(self._blocks(element)).strip()
             for kind in _NOTES.values()
@@ -194,13 +199,30 @@ class _Docx:
         }
         for place, note in enumerate(self._notes, 1):
             blocks.append(Block("p", f"[^{place}]: {notes.get(note, '')}"))
-        self.left_out[_REMARKS] = len([*self._each_of("word/comments.xml", f"{_W}comment")])
-        self.left_out[_HEADERS] = sum(
-            any((text.text or "").strip() for text in self._each_of(name, f"{_W}t"))
-            for name in sorted(self._names)
-            if re.fullmatch(r"word/(?:header|footer)\d*\.xml", name)
-        )
+        self._count_beside()
         return text_of_blocks(blocks)
+
+    def _count_beside(self) -> None:
+        """Counts the comments, and the headers and footers with words. A part that is damaged, or
+        too large to be read only for that, is one: nothing of it would be read anyway."""
+        for name in sorted(self._names):
+            if name == "word/comments.xml":
+                counted, tag = _REMARKS, f"{_W}comment"
+            elif re.fullmatch(r"word/(?:header|footer)\d*\.xml", name):
+                counted, tag = _HEADERS, f"{_W}t"
+            else:
+                continue
+            try:
+                data = _member(self._archive, name, self._left_beside)
+                self._left_beside -= len(data)
+                every = _word_part(data).iter(tag)
+            except (*_UNREADABLE, CommandError):
+                self.left_out[counted] += 1
+                continue
+            if counted == _REMARKS:
+                self.left_out[counted] += sum(1 for _ in every)
+            else:
+                self.left_out[counted] += any((text.text or "").strip() for text in every)
 
     def _blocks(self, around: etree._Element) -> Iterator[Block]:
         for child in around:
@@ -322,10 +344,6 @@ class _Docx:
             yield ReadRun(text, frozenset(styles), href)
 
 
-_DRAWINGS = ("{*}chart", "{*}relIds")
-_CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
-
-
 def _each_within(around: etree._Element, name: str) -> Iterator[etree._Element]:
     """The rows of a table, or the cells of a row, also where something is wrapped around them."""
     for child in around:
@@ -346,7 +364,8 @@ def _docx_book(archive: zipfile.ZipFile) -> _Book:
         core = _parsed(_member(archive, "docProps/core.xml"))
         title = core.findtext("{http://purl.org/dc/elements/1.1/}title") or ""
     read = _Docx(archive)
-    return _Book(title.strip(), read.text(), read.left_out)
+    text = read.text()
+    return _Book(title.strip(), text, Report(dropped=+read.left_out))
 
 
 # EPUB: the pages of the spine, in order.
@@ -369,6 +388,10 @@ class _Files:
                 if name in self._names:
                     return self._names[name]
         return ""
+
+    def size_of(self, name: str) -> int:
+        """How many bytes a file has, unpacked."""
+        return self._archive.getinfo(name).file_size
 
     def read(self, name: str) -> bytes:
         """The bytes of a file."""
@@ -403,27 +426,28 @@ def _epub_book(archive: zipfile.ZipFile) -> _Book:
     book = _Book((title or "").strip())
     folder, texts, left = PurePosixPath(package_name).parent, [], _MOST
     encrypted = files.encrypted()
+    replaced = 0
     for reference in package.iter("{*}itemref"):
         item = items.get(reference.get("idref"))
         if item is not None and "nav" in (item.get("properties") or "").split():
             continue  # its table of contents
         href = str(reference.get("idref", "") if item is None else item.get("href", ""))
         name = "" if item is None else files.name_of(folder, href)
+        left -= _LEAST + (files.size_of(name) if name else 0)
+        if left < 0:
+            raise _too_large(f"The pages of the book have more than {_MOST:,} bytes.")
         if not name:
-            book.warnings.append(f"{href[:200]!r} is not in the file, and was left out.")
+            book.report.warn(f"{href[:200]!r} is not in the file, and was left out.")
             continue
         if name in encrypted:
             raise unreadable(
                 "The book is encrypted for one reader or device (DRM).", "take a copy without it"
             )
-        data = files.read(name)
-        left -= len(data)
-        if left < 0:
-            raise ValueError
-        text, count = decoded(data)
-        book.replaced += count
+        text, count = decoded(files.read(name))
+        replaced += count
         texts.append(_page_text(text))
     book.text = "\n\n".join(text for text in texts if text)
+    warn_of_replaced(replaced, book.report)
     return book
 
 
