@@ -411,11 +411,73 @@ def test_the_text_of_formulas_and_symbols_of_a_docx_is_kept() -> None:
     ]
 
 
+def _math(text: str) -> str:
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+def _in_brackets(inside: str, properties: str = "") -> str:
+    return f"<m:d><m:dPr>{properties}</m:dPr>{inside}</m:d>"
+
+
+def _each(name: str, *inside: str) -> str:
+    return "".join(f"<m:{name}>{part}</m:{name}>" for part in inside)
+
+
+@pytest.mark.parametrize(
+    ("inside", "text"),
+    [
+        (_in_brackets(_each("e", _math("a"))), "(a)"),
+        (_in_brackets(_each("e", _math("a"), _math("b")), '<m:sepChr m:val=","/>'), "(a,b)"),
+        (
+            _in_brackets(
+                _each("e", _each("eqArr", _each("e", _math("x=1"), _math("2y=3")))),
+                '<m:begChr m:val="{"/><m:endChr m:val=""/>',
+            ),
+            "{x=1; 2y=3",
+        ),
+        (
+            _in_brackets(
+                _each(
+                    "e",
+                    _each(
+                        "m",
+                        _each(
+                            "mr",
+                            _each("e", _math("1"), _math("2")),
+                            _each("e", _math("3"), _math("4")),
+                        ),
+                    ),
+                ),
+                '<m:begChr m:val="["/><m:endChr m:val="]"/>',
+            ),
+            "[1, 2; 3, 4]",
+        ),
+        (f"{_math('x=1')}<m:r><w:br/></m:r>{_math('y=2')}", "x=1; y=2"),
+        (
+            f"<w:del>{_math('old')}</w:del><w:moveFrom>{_math('moved')}</w:moveFrom>{_math('n')}",
+            "n",
+        ),
+        (f"<w:ins>{_math('new')}</w:ins>", "new"),
+        (_each("func", _each("fName", _math("sin")) + _each("e", _math("x"))), "sin x"),
+        (_each("limLow", _each("e", _math("lim")) + _each("lim", _math("x→0"))), "lim_(x→0)"),
+    ],
+)
+def test_the_parts_of_a_formula_stay_apart(inside: str, text: str) -> None:
+    tree = tree_of(document_of(f"<w:p><m:oMath>{inside}</m:oMath></w:p>"))
+    assert tree.records[0].text == text
+
+
+def test_formulas_of_one_paragraph_stay_apart() -> None:
+    both = f"<m:oMathPara>{_each('oMath', _math('x=1'), _math('2y=3'))}</m:oMathPara>"
+    assert tree_of(document_of(f"<w:p>{both}</w:p>")).records[0].text == "x=1; 2y=3"
+
+
 def test_a_strict_docx_is_read() -> None:
     """Word can save one, in which the namespaces have other names."""
     note = f'<w:footnote w:id="1">{word("Ibid.")}</w:footnote>'
     reference = '<w:p><w:r><w:t>Again.</w:t><w:footnoteReference w:id="1"/></w:r></w:p>'
-    raw = document_of(reference, footnotes=note)
+    said = 'xmlns:w="http://purl.oclc.org/ooxml/wordprocessingml/main"'
+    raw = document_of(word(said) + reference, footnotes=note)
     strict = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(raw)) as usual, zipfile.ZipFile(strict, "w") as archive:
         for name in usual.namelist():
@@ -426,7 +488,12 @@ def test_a_strict_docx_is_read() -> None:
                 )
             archive.writestr(name, content)
     tree = tree_of(strict.getvalue(), options={"split": "whole"})
-    assert tree.records[0].text == "Again.[^1]\n\n[^1]: Ibid."
+    assert tree.records[0].text == f"{said}\n\nAgain.[^1]\n\n[^1]: Ibid."
+
+
+def test_a_docx_keeps_what_it_says_about_namespaces() -> None:
+    said = "See http://purl.oclc.org/ooxml/officeDocument/math."
+    assert tree_of(document_of(word(said))).records[0].text == said
 
 
 def test_a_table_within_a_table_of_a_docx_is_text_of_its_cell() -> None:

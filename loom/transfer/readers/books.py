@@ -25,7 +25,7 @@ from loom.transfer.readers.documents import (
     row_of,
     text_of_blocks,
 )
-from loom.transfer.readers.docx_signs import FORMULAS, MATH, formula, symbol
+from loom.transfer.readers.docx_signs import FORMULAS, MATH, WORD, formula, symbol
 from loom.transfer.readers.encodings import decoded, warn_of_replaced
 from loom.transfer.records import Head, Report, unreadable
 
@@ -36,7 +36,7 @@ _LEAST = 1024  # bytes that each page of a book costs beside its own, also an em
 _DEEPEST = 200  # nested blocks of a page that are distinguished
 _PIECE = 16 * 1024  # bytes of a page that are parsed in one step
 _DEEPEST_OF_ALL = 5000  # nested elements
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_W = WORD
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, RuntimeError),
@@ -133,17 +133,28 @@ _TABLES = "layout of tables within tables"
 _DRAWINGS = ("{*}chart", "{*}relIds")
 _CHARACTERS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 # The names of namespaces in a document that Word has saved as "Strict", and their usual ones.
-_STRICT = (
-    (b"http://purl.oclc.org/ooxml/wordprocessingml/main", _W),
-    (b"http://purl.oclc.org/ooxml/officeDocument/relationships", _R),
-    (b"http://purl.oclc.org/ooxml/officeDocument/math", MATH),
+_STRICT = {
+    b"http://purl.oclc.org/ooxml/wordprocessingml/main": _W,
+    b"http://purl.oclc.org/ooxml/officeDocument/relationships": _R,
+    b"http://purl.oclc.org/ooxml/officeDocument/math": MATH,
+}
+# Within an element's name and attributes only: a text or a link can say the same.
+_WITH_NAMESPACES = re.compile(rb"<[^<>!?/][^<>]*\sxmlns[^<>]*")
+_NAMESPACE = re.compile(
+    rb"""(\sxmlns(?::[^\s=]+)?\s*=\s*["'])("""
+    + b"|".join(map(re.escape, _STRICT))
+    + rb""")(?=["'])"""
 )
 
 
 def _word_part(data: bytes) -> etree._Element:
-    for strict, usual in _STRICT:
-        data = data.replace(strict, usual.strip("{}").encode())
+    if b"http://purl.oclc.org/ooxml/" in data:
+        data = _WITH_NAMESPACES.sub(lambda element: _NAMESPACE.sub(_usual, element[0]), data)
     return _parsed(data)
+
+
+def _usual(declaration: re.Match[bytes]) -> bytes:
+    return declaration[1] + _STRICT[declaration[2]].strip("{}").encode()
 
 
 class _Docx:

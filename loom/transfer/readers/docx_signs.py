@@ -3,6 +3,7 @@
 from lxml import etree
 
 MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 FORMULAS = (f"{MATH}oMath", f"{MATH}oMathPara")
 _DEEPEST = 100  # parts of a formula within each other that are told apart
 _PARTS = {
@@ -10,14 +11,23 @@ _PARTS = {
     "sSup": ("{}^{}", ("e", "sup")),
     "sSub": ("{}_{}", ("e", "sub")),
     "sSubSup": ("{}_{}^{}", ("e", "sub", "sup")),
+    "limLow": ("{}_{}", ("e", "lim")),
+    "limUpp": ("{}^{}", ("e", "lim")),
 }
+_LINES = ("oMathPara", "eqArr", "m")  # what has lines below each other
+_BRACKETS = (("begChr", "("), ("endChr", ")"))  # where none is named; an empty one is none
+# What somebody removed or moved, and changes are still shown; and line breaks.
+_OF_WORD = {f"{WORD}del": "", f"{WORD}moveFrom": "", f"{WORD}br": "; "}
 
 
 def formula(element: etree._Element, depth: int = 0) -> str:
-    """The text of a formula in one line: `a/b` for a fraction, `a^2` for a power, `√(a)`."""
+    """The text of a formula in one line: `a/b` for a fraction, `a^2` for a power, `√(a)`, and
+    `1, 2; 3, 4` for a matrix."""
     name = str(element.tag).removeprefix(MATH)
     if name == "t":
         return element.text or ""
+    if name in _OF_WORD:
+        return _OF_WORD[name]
     if depth > _DEEPEST:
         return "".join(text.text or "" for text in element.iter(f"{MATH}t"))
     if name in _PARTS:
@@ -32,9 +42,17 @@ def formula(element: etree._Element, depth: int = 0) -> str:
                 sign += start + _grouped(bound)
         return f"{sign} {_part(element, 'e', depth)}"
     if name == "d":
-        inside = "|".join(formula(child, depth + 1) for child in element.iterfind(f"{MATH}e"))
-        begin, end = (_value(element, "dPr", f"{place}Chr", "") for place in ("beg", "end"))
-        return f"{begin or '('}{inside}{end or ')'}"
+        between = _value(element, "dPr", "sepChr", "|")
+        inside = between.join(formula(child, depth + 1) for child in element.iterfind(f"{MATH}e"))
+        begin, end = (_value(element, "dPr", *usual) for usual in _BRACKETS)
+        return f"{begin}{inside}{end}"
+    if name == "func":
+        return f"{_part(element, 'fName', depth)} {_part(element, 'e', depth)}"
+    if name == "mr":
+        return ", ".join(formula(child, depth + 1) for child in element)
+    if name in _LINES:
+        lines = (formula(child, depth + 1) for child in element)
+        return "; ".join(line for line in lines if line)
     return "".join(formula(child, depth + 1) for child in element)
 
 
