@@ -16,7 +16,6 @@ from loom.engine.sweeps import sweeps
 from loom.errors import CommandError
 from loom.notes import mention_mails
 from loom.people import mail
-from loom.platform.upkeep import empty_log
 from loom.transfer import importing
 from loom.trees import erasing, images
 from loom.trees.commands import node_writer
@@ -26,7 +25,6 @@ log = logging.getLogger("heddle.tasks")
 LOOK_S = 300  # seconds between two looks for trees that nobody erases
 MOST_BACKOFF_S = 3600
 TRIED_S = 2 * MOST_BACKOFF_S
-_FULL_LOG = "tasks:full_log"  # set while words of an erased tree may be in the database's log
 
 
 @shared_task(
@@ -41,18 +39,7 @@ def erase_tree(uid: str) -> None:
     optional_cache.keep(_tried(uid), 1, TRIED_S)
     images.remove_files(uid)
     erasing.erase_rows(uid)
-    if not empty_log():
-        cache.set(_FULL_LOG, 1, None)
-
-
-@sweeps
-def empty_log_again() -> int:
-    """Empties the log of the database if it was read when a tree had been erased; returns how often
-    it has done so."""
-    if cache.get(_FULL_LOG) is None or not empty_log():
-        return 0
-    cache.delete(_FULL_LOG)
-    return 1
+    erasing.empty_log_soon()
 
 
 @sweeps

@@ -451,6 +451,7 @@ def _erase(row: Import) -> None:
     if tree is not None:
         images.remove_files(tree)
         erasing.erase_rows(tree)
+        erasing.empty_log_soon()
 
 
 @sweeps

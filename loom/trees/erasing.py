@@ -9,10 +9,12 @@ from django.db import connection, transaction
 from django.db.models import SET_NULL, Exists, F, ManyToOneRel, Model, OuterRef, QuerySet
 
 from loom import access
-from loom.engine import streams
+from loom.engine import optional_cache, streams
 from loom.engine.models import Event, Receipt, Step, StepItem, Stream
+from loom.engine.sweeps import sweeps
 from loom.language.ids import ORDINAL_BITS, ids_in
 from loom.platform.deletes import delete_without_loading
+from loom.platform.upkeep import empty_log
 from loom.trees.erased_texts import clear_elsewhere
 from loom.trees.models import (
     BranchSettings,
@@ -28,6 +30,7 @@ from loom.trees.queries.lookup import nodes_in
 
 BATCH = 1000
 NODES = 300  # each is removed from the trigram index, too
+_FULL_LOG = "tasks:full_log"  # set while words of an erased tree may be in the database's log
 
 
 Belonging = Callable[[Tree], Iterable[QuerySet[Any]]]
@@ -112,6 +115,26 @@ def erase_rows(tree_uid: str) -> None:
     with transaction.atomic():
         tree.delete()
         Stream.objects.filter(name__in=names).delete()
+
+
+def empty_log_soon() -> None:
+    """Empties the log of the database, in which the words of what was erased may be; the sweeper
+    does it if somebody reads the log just now."""
+    if not empty_log():
+        optional_cache.keep(_FULL_LOG, 1, None)
+
+
+@sweeps
+def empty_log_again() -> int:
+    """Empties the log of the database if it was read when a tree had been erased; returns how often
+    it has done so."""
+    if optional_cache.get(_FULL_LOG) is None:
+        return 0
+    optional_cache.forget([_FULL_LOG])  # first, as another erasing can ask for it meanwhile
+    if empty_log():
+        return 1
+    optional_cache.keep(_FULL_LOG, 1, None)
+    return 0
 
 
 def _release(tree: Tree) -> None:

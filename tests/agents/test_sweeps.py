@@ -12,7 +12,6 @@ PARTS = {
     "agents.webhooks.tasks.sweep_beside",
     "loom.documents.log.settle_forgotten",
     "loom.engine.kept_jobs.send_again",
-    "loom.tasks.empty_log_again",
     "loom.tasks.erase_forgotten",
     "loom.meaning.tasks.want_indexes",
     "loom.exploring.tasks.look_for_unfinished",
@@ -23,6 +22,7 @@ PARTS = {
     "loom.operations.tasks.trim_hourly",
     "loom.notes.mention_mails.mail_unseen",
     "loom.transfer.importing.sweep",
+    "loom.trees.erasing.empty_log_again",
     "loom.web_search.commands.sweep",
 }
 

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -12,13 +13,19 @@ from django.test import Client
 
 from loom import tasks
 from loom.access import Actor
+from loom.errors import CommandError
 from loom.people.models import User
 from loom.platform import upkeep
+from loom.platform.broker import BrokerAwayError
 from loom.platform.upkeep import empty_log, keep_database
+from loom.transfer import importing
+from loom.transfer.tree_builder import TreeBuilder
+from loom.trees import erasing
 from loom.trees.commands import trees
 from loom.trees.models import Node, Tree
 from tests.queries.growing import add, plant
 from tests.rows_read import work_done
+from tests.transfer.conftest import file_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.sqlite]
 
@@ -123,9 +130,71 @@ def test_the_log_is_emptied_later_if_it_is_being_read(actor: Actor, tree: Tree) 
     with _reading():
         tasks.erase_tree(tree.uid)
         assert _is_stored()
-        assert not empty_log() and tasks.empty_log_again() == 0
+        assert not empty_log() and erasing.empty_log_again() == 0
         trees.new_tree(actor, title="Others write meanwhile")
         assert _pragma("busy_timeout") == 20_000
-    assert tasks.empty_log_again() == 1
+    assert erasing.empty_log_again() == 1
     assert not _is_stored()
-    assert tasks.empty_log_again() == 0
+    assert erasing.empty_log_again() == 0
+
+
+def _erased(actor: Actor, tree: Tree) -> None:
+    add(tree, actor.participant, WORDS, None)
+    trees.change_tree(actor, tree, {"archived": True})
+    trees.erase(actor, tree, tree.title)
+    tasks.erase_tree(tree.uid)
+
+
+def test_erasing_ends_while_the_broker_is_away(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away, _reading():
+        for name in ("get", "set", "delete", "delete_many"):
+            away.setattr(cache, name, _broken)
+        _erased(actor, tree)
+        assert erasing.empty_log_again() == 0
+    assert not Tree.objects.filter(pk=tree.pk).exists()
+
+
+def _broken(*_: object) -> None:
+    raise BrokerAwayError
+
+
+def test_an_erasing_that_ends_while_the_log_is_emptied_is_not_forgotten(
+    actor: Actor, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.clear()
+    with _reading():
+        _erased(actor, tree)
+
+    def while_another_ends() -> bool:
+        monkeypatch.undo()
+        other = trees.new_tree(actor, title="Other")
+        with _reading():
+            _erased(actor, other)
+        return True
+
+    monkeypatch.setattr(erasing, "empty_log", while_another_ends)
+    assert erasing.empty_log_again() == 1
+    assert erasing.empty_log_again() == 1, "for the other one"
+    assert not _is_stored()
+
+
+def test_words_of_an_import_that_failed_are_in_no_file_of_the_database(
+    actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = file_of(actor, {"text": "", "children": [{"text": WORDS, "children": []}] * 2})
+    add_batch, written = TreeBuilder.add, []
+
+    def fail_later(self: TreeBuilder, *args: Any) -> None:
+        if _is_stored():
+            written.append(True)
+            raise CommandError("REJECTED", "It is damaged.", hint="")
+        add_batch(self, *args)
+
+    monkeypatch.setattr(importing, "BATCH", 1)
+    monkeypatch.setattr(TreeBuilder, "add", fail_later)
+    importing.run(row.uid)
+    row.refresh_from_db()
+    assert (row.status, written) == ("failed", [True])
+    assert not _is_stored()
