@@ -294,7 +294,8 @@ def _bring_several(
             if number in chosen:
                 chosen.discard(number)
                 own = Report(format=import_format.name)
-                if _import_one(row, number, part, own, progress=progress):
+                own_images = upload.images_of(import_format)
+                if _import_one(row, number, part, own, own_images=own_images, progress=progress):
                     report.add(own)
                 else:
                     report.warnings += own.warnings[-1:]
@@ -321,13 +322,21 @@ def _bring_several(
 
 
 def _import_one(
-    row: Import, number: int, part: TreeInFile, own: Report, *, progress: ImportProgress
+    row: Import,
+    number: int,
+    part: TreeInFile,
+    own: Report,
+    *,
+    own_images: dict[str, Path],
+    progress: ImportProgress,
 ) -> bool:
     """Imports one tree of several; whether it could be read. If not, the last warning says why."""
     rows = row.parts.filter(number=number)
 
     def record() -> None:
-        tree = Import.objects.values_list("tree", flat=True).get(pk=row.pk)
+        tree = Import.objects.select_related("tree__grove").get(pk=row.pk).tree
+        if own_images and tree is not None:
+            message_images.keep_all(own_images, _actor(row), tree, own)
         rows.update(status="done", tree=tree)
         Import.objects.filter(pk=row.pk).update(tree=None)
 
@@ -373,7 +382,7 @@ def _write(
     builder.kinds = head.kinds
     marks: list[MarkRecord] = []
     written = 0
-    if archive and archive.documents:  # before the nodes, whose sources they may be
+    if head.is_own and archive and archive.documents:  # before the nodes, whose sources they may be
         heddle_reader.add_documents(builder, archive.documents, actor)
         progress.keep()
     for records in stored.batches(count=BATCH, characters=CHARACTERS, plan=head.plan):

@@ -217,18 +217,19 @@ class Upload:
     def _unpack(self, path: Path) -> None:
         """Unpacks a ZIP, with bounded files and bytes, and takes the files that can be read. Texts
         are not read beside trees: an archive often has a page or a note about itself. DOCX and EPUB
-        are texts as well, such as the other chapters of a book, and always read."""
+        are texts as well, such as the other chapters of a book, and always read. Of a ZIP that
+        Heddle has written, the files for people are left out without a word."""
         self._folder.mkdir(exist_ok=True)
         refused: dict[str, list[str]] = {}
         errors: list[CommandError] = []
-        for number, (name, unpack) in enumerate(self._members(path)):
+        for number, (name, is_document, unpack) in enumerate(self._members(path)):
             target = self._folder / f"{number}"
             try:
                 unpack(target)
                 if image := _IMAGE.fullmatch(name):
                     self.images[image[1]] = target
                     continue
-                if _PAPER.match(name):
+                if is_document:
                     self.archive_images.documents[name] = target
                     continue
                 self._add(target, name)
@@ -236,11 +237,9 @@ class Upload:
                 errors.append(error)
                 refused.setdefault(error.message, []).append(name)
         self.left_out = [_left_out(names, why) for why, names in refused.items()]
-        own = [file for file in self.files if file[1].name == "heddle"]
-        if own:
-            # Heddle's own ZIP contains the same tree in other formats.
-            self.left_out = []
-            self.files = own
+        if self.images and self._own_count() > 1:
+            why = "Those of several trees of Heddle cannot be told apart: import each by itself."
+            self.left_out.append(f"{len(self.images):,} images were left out. {why}")
         texts = [file.name for file, import_format in self.files if import_format == TEXT]
         if texts and any(import_format not in _PROSE for _, import_format in self.files):
             why = "Texts beside trees are not read: import them by themselves."
@@ -249,27 +248,29 @@ class Upload:
         if not self.files:
             raise errors[0] if len(errors) == 1 else unreadable("The ZIP has no trees in it.")
 
-    def _members(self, path: Path) -> Iterator[tuple[str, "_Copy"]]:
+    def _members(self, path: Path) -> Iterator[tuple[str, bool, "_Copy"]]:
+        """The name of each file that is read, and whether it is a document of a tree of Heddle."""
         try:
             with zipfile.ZipFile(path) as archive:
                 infos = [info for info in archive.infolist() if not info.is_dir()]
                 if len(infos) > MAX_FILES:
                     raise unreadable(f"The ZIP has more than {MAX_FILES:,} files.", "split it")
-                names = {info.filename for info in infos}
-                is_own = names >= OWN
-                if is_own:  # the other files are for people
-                    infos = [info for info in infos if _OF_OWN.match(info.filename)]
+                folders = _own_folders({info.filename for info in infos})
                 budget = [MAX_FILE]
                 for info in infos:
                     name = PurePosixPath(info.filename.replace("\\", "/"))
                     if name.name.startswith(".") or "__MACOSX" in name.parts:
                         continue
+                    inside = _inside(info.filename, folders)
+                    if _is_for_people(inside):
+                        continue
                     if ENDING.search(name.name) and not _IMAGE.fullmatch(name.name):
                         self.archive_images.add(path, name.name, info)
                         continue
-                    is_paper = is_own and _PAPER.match(info.filename)
-                    shown = info.filename if is_paper else name.name
-                    yield shown, _Copy(archive, info, budget, self._tell)
+                    # The documents of several trees would have the same names.
+                    is_document = len(folders) == 1 and _PAPER.match(inside) is not None
+                    shown = inside if is_document else name.name
+                    yield shown, is_document, _Copy(archive, info, budget, self._tell)
         except _DAMAGED:
             raise unreadable("The ZIP is damaged.", "pack it again") from None
 
@@ -291,6 +292,13 @@ class Upload:
                 title = part.title or PurePosixPath(file.name).stem[:300]
                 yield import_format, replace(part, title=title, archive_images=self.archive_images)
 
+    def images_of(self, import_format: ImportFormat) -> dict[str, Path]:
+        """The images of a tree of this format, by hash: of Heddle's own, if it is the only one."""
+        return self.images if import_format.name == "heddle" and self._own_count() == 1 else {}
+
+    def _own_count(self) -> int:
+        return sum(import_format.name == "heddle" for _, import_format in self.files)
+
     def mended(self, report: Report) -> None:
         """Reports what was left out, and how many characters had to be replaced."""
         for sentence in self.left_out:
@@ -306,6 +314,28 @@ def _left_out(names: list[str], why: str) -> str:
     more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
     shown = ", ".join(name[:80] for name in names[:5])
     return f"{len(names):,} files were left out: {shown}{more}. {why}"
+
+
+def _own_folders(names: set[str]) -> set[str]:
+    """The folders of a ZIP that Heddle has written: "" for all of it, or where it was unpacked and
+    packed again."""
+    folders = {name.removesuffix("tree.json") for name in names if name.endswith("tree.json")}
+    own = {folder for folder in folders if names >= {folder + name for name in OWN}}
+    return {""} if "" in own else {folder for folder in own if folder.count("/") == 1}
+
+
+def _inside(name: str, folders: set[str]) -> str:
+    """The name of a file within the one of these folders that has it; "" if none has it."""
+    if "" in folders:
+        return name
+    first, slash, inside = name.partition("/")
+    return inside if first + slash in folders else ""
+
+
+def _is_for_people(inside: str) -> bool:
+    """Whether a file of a ZIP of Heddle's says in another way what its `tree.json` says. What
+    somebody has put beside that is read like any file."""
+    return not _OF_OWN.match(inside) and ("/" in inside or inside in OWN)
 
 
 class _Copy:

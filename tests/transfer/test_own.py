@@ -27,6 +27,7 @@ from loom.transfer import importing
 from loom.transfer.exporting import FORMATS
 from loom.transfer.tree_builder import TreeBuilder
 from loom.transfer.writers import heddle as heddle_writer
+from loom.trees import images
 from loom.trees.commands import node_writer, trees
 from loom.trees.models import Node, NodeSource, Tree
 from loom.trees.queries.lookup import NodeRow, rows_of
@@ -35,6 +36,9 @@ from tests.machines.replay import Replayed, events_of, stored
 from tests.thorough import tries
 from tests.transfer.conftest import Bring, file_of, nothing_left, tree_of
 from tests.transfer.planting import paths, plant, wanted
+from tests.transfer.reading import trees_of
+from tests.transfer.test_images import picture
+from tests.transfer.test_sequences import docx
 
 pytestmark = pytest.mark.django_db
 
@@ -522,6 +526,63 @@ def test_a_zip_brings_documents_and_the_links_to_them(
     assert linked(tree_of(row)) == ["Notes on Ada (2)"]
     assert Document.objects.filter(grove=elsewhere.grove).count() == 2
     assert "Documents: 1." in row.report["says"]["came"]
+
+
+@pytest.mark.parametrize("folder", ["", "unpacked/"])
+def test_what_somebody_put_beside_a_tree_of_heddle_is_read_or_named(
+    folder: str, lived: Tree, actor: Actor
+) -> None:
+    content = b"".join(FORMATS["zip"].pieces(wanted(actor, lived, calls=True)))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as own, zipfile.ZipFile(packed, "w") as archive:
+        for name in own.namelist():
+            archive.writestr(folder + name, own.read(name))
+        archive.writestr("One.docx", docx(("", "First.")))
+        archive.writestr("notes.txt", "A note.")
+    every = trees_of(packed.getvalue())
+    assert [(tree.format.name, tree.title) for tree in every] == [
+        ("heddle", "Marie"),
+        ("docx", "One"),
+    ]
+    assert every[0].report.warnings == [
+        "notes.txt was left out. Texts beside trees are not read: import them by themselves."
+    ]
+
+
+def test_several_trees_of_heddle_are_read_with_what_is_beside_them(
+    lived: Tree, actor: Actor
+) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("0/tree.json", out(lived))
+        archive.writestr("1/One.docx", docx(("", "First.")))
+        archive.writestr("2/documents.json", "[]")
+    every = trees_of(packed.getvalue())
+    assert [tree.format.name for tree in every] == ["heddle", "docx"]
+    assert ["documents.json" in warning for warning in every[0].report.warnings] == [True]
+
+
+def test_documents_and_images_of_a_tree_stay_its_own_beside_another_file(
+    lived: Tree, actor: Actor, outsider: User
+) -> None:
+    document = make_document(actor, title="Notes", text="She speaks.\n")
+    execute_line(actor, lived, Request(f"link root to doc:{document.uid}"))
+    sha256 = images.keep(actor, lived, picture()).sha256
+    content = b"".join(FORMATS["zip"].pieces(wanted(actor, lived, calls=True)))
+    packed = io.BytesIO(content)
+    with zipfile.ZipFile(packed, "a") as archive:
+        archive.writestr("One.docx", docx(("", "First.")))
+    elsewhere = get_actor(outsider, Grove.objects.get(name="Elsewhere"))
+    row = file_of(elsewhere, packed.getvalue(), name="tree.zip", options={"choose": "all"})
+    for _ in range(2):
+        importing.run(row.uid)
+    row.refresh_from_db()
+    every = {part.title: part.tree for part in row.parts.all()}
+    assert row.status == "done" and every.keys() == {"tree", "One"}
+    assert [image.sha256 for image in every["tree"].images.all()] == [sha256]
+    assert not every["One"].images.exists()
+    assert row.report["kept"]["documents"] == 1 and row.report["kept"]["images"] == 1
+    assert "documents that were here" not in row.report["kept"], "as if it came twice"
 
 
 def test_an_annotation_of_a_document_keeps_its_source_in_another_grove(
