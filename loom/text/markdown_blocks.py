@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.reference import reference
 from markdown_it.token import Token
@@ -21,6 +22,12 @@ from loom.text.images import WEB
 MAX_CELLS = 20_000
 
 _MARK = re.compile(r"\[([ xX])\] (?=[ \t]*\S)")
+_LABEL = re.compile(r"\[[^\[\]]+\]:[ \t]")
+_LEADING = re.compile(
+    rf"""\[(?!\^)[^\[\]]+\]:[ \t]+<?(?:{"|".join(map(re.escape, (*WEB, "image:")))})[^\s<>]*>?"""
+    r"""(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*\Z"""
+)
+_IN_PARAGRAPHS: RuleOptionsType = {"alt": ["paragraph"]}
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -33,8 +40,10 @@ def blocks_parser(*, tables: bool, **options: Any) -> MarkdownIt:
 
 def with_shown_definitions(parser: MarkdownIt) -> MarkdownIt:
     """The parser, which takes definitions of links out of a text only if they lead to a page or an
-    image: in CommonMark `[^1]: Ibid.` is one, too, and its word would be shown nowhere."""
+    image: in CommonMark `[^1]: Ibid.` is one, too, and its word would be shown nowhere. One that
+    leads somewhere is taken out below one that does not, too, which is a paragraph then."""
     parser.block.ruler.at("reference", _definition)
+    parser.block.ruler.before("reference", "definition_below", _ends_paragraph, _IN_PARAGRAPHS)
     return parser
 
 
@@ -53,6 +62,18 @@ def _definition(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     for label, entry in fresh.items():
         known.setdefault(label, entry)
     return is_definition
+
+
+def _ends_paragraph(state: StateBlock, first: int, _last: int, silent: bool) -> bool:
+    """Whether a paragraph that consists of definitions so far ends before one that leads to a page
+    or an image. Looks at single lines: definitions of several lines stay in the paragraph."""
+    if not silent or state.line >= first or not _LEADING.match(_line_of(state, first)):
+        return False
+    return all(_LABEL.match(_line_of(state, line)) for line in range(state.line, first))
+
+
+def _line_of(state: StateBlock, line: int) -> str:
+    return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
 
 
 _with_tables, _without_tables = blocks_parser(tables=True), blocks_parser(tables=False)

@@ -87,6 +87,16 @@ def test_definitions_that_lead_nowhere_are_shown() -> None:
     assert 'a[^1] [b] <a href="https://example.org"' in shown and "[c]" not in shown
 
 
+def test_a_definition_leads_somewhere_also_below_one_that_does_not() -> None:
+    below = "[^1]: Ibid.\n[^2]: Also.\n[home]: https://x.org 'At home'\n[cat]: image:ab"
+    shown = rendered(f"[text][home] [^1]\n\n{below}")
+    assert '<a href="https://x.org"' in shown and "[home]" not in shown and "[cat]" not in shown
+    assert "<p>[^1]: Ibid.<br>\n[^2]: Also.</p>" in shown
+    for words in ("Words\n[home]: https://x.org", "[^1]: Ibid.\n[home]: https://x.org is my page"):
+        assert "[home]: " in rendered(words), "as in CommonMark"
+    assert "[home]" in rendered("[^1]: Ibid.\nmore\n[home]: https://x.org")
+
+
 def test_links_tell_nobody_where_the_reader_came_from() -> None:
     assert 'rel="noopener noreferrer nofollow"' in rendered("[x](https://a.test)")
 
