@@ -10,6 +10,7 @@ from typing import Any
 
 import ijson
 
+from loom.text.counts import counted
 from loom.transfer.files import (
     MAX_DEPTH,
     MAX_PART,
@@ -74,9 +75,8 @@ class Input:
     def mended(self, report: Report) -> None:
         """Reports how many characters had to be replaced."""
         if self.broken:
-            report.warn(
-                f"{len(self.broken):,} characters were not valid Unicode; \ufffd is in their place."
-            )
+            many = counted(len(self.broken), "character")
+            report.warn(f"{many} not valid in Unicode became \ufffd.")
 
     def events(self) -> Iterator[Event]:
         """The events of the JSON of the file, read as a stream."""

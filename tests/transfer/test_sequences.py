@@ -15,6 +15,7 @@ from loom.errors import CommandError
 from loom.text.lore import entry_of
 from loom.transfer import inputs
 from loom.transfer.readers import books, sequences
+from loom.transfer.readers.encodings import decoded
 from tests.transfer.conftest import Bring
 from tests.transfer.conftest import tree_of as imported_tree
 from tests.transfer.reading import raw_of, tree_of, trees_of
@@ -625,9 +626,7 @@ def test_the_report_counts_what_is_not_in_the_encoding_of_a_book() -> None:
     page = "<p>K\xe4se und \xd6l\0</p>".encode("latin-1")
     tree = tree_of(epub_of({"a.xhtml": page}, ["a.xhtml"]))
     assert tree.records[0].text == "K\ufffdse und \ufffdl\ufffd"
-    assert tree.report.warnings == [
-        "3 characters were not valid in their encoding; \ufffd is in their place."
-    ]
+    assert tree.report.warnings == ["3 characters not valid in the encoding became \ufffd."]
 
 
 @pytest.mark.parametrize(
@@ -811,3 +810,20 @@ def test_a_chat_that_is_too_large_refuses_the_file(monkeypatch: pytest.MonkeyPat
     raw = [{"mapping": {}, "x": "y" * 60_000}, {"mapping": {}, "x": "y" * 300_000}]
     with pytest.raises(CommandError, match="too large"):
         trees_of(raw)
+
+
+@pytest.mark.parametrize(
+    ("declared", "written", "text"),
+    [
+        ("gb2312", "gb18030", "喆"),
+        ("shift_jis", "cp932", "①"),
+        ("euc-kr", "cp949", "똠"),
+        ("iso-8859-9", "cp1254", "“ğ”"),
+        ("iso-8859-1", "cp1252", "“€”"),
+    ],
+)
+def test_an_encoding_is_read_as_the_larger_one_that_pages_use(
+    declared: str, written: str, text: str
+) -> None:
+    page = f'<meta charset="{declared}">'.encode() + text.encode(written)
+    assert decoded(page) == (f'<meta charset="{declared}">{text}', 0)

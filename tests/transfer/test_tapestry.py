@@ -36,7 +36,7 @@ def test_a_weave_has_its_nodes_in_order_and_no_character_in_two() -> None:
     # The other branch does not finish the character.
     assert tree.outline() == [("A ", None), ("\ufffdC", "A "), ("🌫 rose", "A ")]
     assert [warning[:38] for warning in tree.report.warnings] == [
-        "1 characters were not valid in their e"
+        "1 character not valid in the encoding "
     ]
     rose = tree.record("🌫 rose")
     assert (rose.author, rose.author_kind) == ("base-model-with-a-name", "model")

@@ -3,6 +3,7 @@
 import codecs
 import re
 
+from loom.text.counts import counted
 from loom.transfer.records import Report
 
 _MARKS = (
@@ -26,7 +27,18 @@ _OF_PAGES = re.compile(
 )
 # Each character of these has several bytes, or only bytes of ASCII.
 _OF_SEVERAL_BYTES = re.compile(r"(?:gb|big5|euc|shift_jis|iso2022|johab|hz|cp9(?:32|49|50)).*")
-_WESTERN = ("ascii", "iso8859-1")  # browsers read both as windows-1252, and so pages are written
+# Browsers read these as larger ones, and so pages are written (the Encoding Standard).
+_READ_AS = {
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+}
 
 
 def decoded(data: bytes) -> tuple[str, int]:
@@ -51,9 +63,7 @@ def text_in(raw: bytes, encoding: str) -> tuple[str, int]:
 def warn_of_replaced(count: int, report: Report) -> None:
     """Reports how many characters had to be replaced, if any."""
     if count:
-        report.warn(
-            f"{count:,} characters were not valid in their encoding; \ufffd is in their place."
-        )
+        report.warn(f"{counted(count, 'character')} not valid in the encoding became \ufffd.")
 
 
 def _encoding_of(data: bytes) -> tuple[str, int]:
@@ -72,8 +82,7 @@ def _encoding_of(data: bytes) -> tuple[str, int]:
         return "utf-8", 0
     if declared is not None and declared[2] and not _OF_SEVERAL_BYTES.fullmatch(known):
         known = "utf-8" if _is_utf8(data) else known
-    if known in _WESTERN:
-        return "cp1252", 0
+    known = _READ_AS.get(known, known)
     # What declares UTF-16 in ASCII is not in UTF-16.
     return (known if _OF_PAGES.fullmatch(known) else "utf-8"), 0
 
