@@ -125,7 +125,7 @@ def user_of(request: HttpRequest, *, answer: str) -> User:
     passwords."""
     waits = who_waits(request)
     site, read = ceremonies.site_of(request), ceremonies.answer_in(answer)
-    attempt = PasswordAttempt(request, f"passkey {read.digest}")
+    attempt = PasswordAttempt(request, read.digest, at="passkey")
     with transaction.atomic():
         lock_rows(Passkey, digest=read.digest)
         rows = Passkey.objects.select_related("user").filter(site=site.host)

@@ -42,6 +42,8 @@ class User(AbstractUser):
     preferences = models.JSONField(default=dict)  # read them by `likes`
     is_operator = models.BooleanField(default=False)  # by the first start, and manage.py operator
     skeleton = SkeletonField(max_length=450, blank=True, default="", editable=False)
+    # When all browsers were signed out, but for the one that asked for it.
+    signed_out_at = models.DateTimeField(null=True)
 
     # Not stored: the scope of the API key of this request, see `ApiKey.scope`.
     scope: Scope = "owner"

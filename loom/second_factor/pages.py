@@ -38,7 +38,7 @@ def _checked(request: HttpRequest, user: User, run: Callable[[User, str], object
     """What `run` returns for the code of the form; attempts are counted, as with passwords."""
     # A one-time link asks for a code as well.
     help_ = "ask an operator to reset your second factor"
-    attempt = people.PasswordAttempt(request, f"second factor of {user.username}", or_else=help_)
+    attempt = people.PasswordAttempt(request, user.username, at="second factor", or_else=help_)
     outcome = run(user, CodeForm.read(request)["code"])
     attempt.succeeded()
     return outcome

@@ -1,4 +1,5 @@
-"""What a text may not look like to a model: frames, headers, and the marks of a buffer. PURE.
+"""What a text may not look like to a model: frames, headers, the marks of a buffer, and what
+templates of chats write between messages. PURE.
 
 A request is made of frames (`---NAME` … `---NAME_END`) and of headers (`[a7x2] Ada (human) ·
 2026-11-21 02:07Z`), each alone at the start of a line (docs/model.md §6, §6.1). Texts of people,
@@ -8,6 +9,10 @@ like others. What models are sent has a backslash before them; what is stored is
 A text is compared by its shape: a copy of the same length, in which each character is replaced by
 the one it looks like. The time is linear in the length of the text, and a text without a dash or a
 bracket is not looked at again.
+
+Servers of open models read the marks of their template also inside of a message (`<|im_end|>`,
+measured with llama.cpp): a text with one would end its message and begin another of any role. They
+know them by their very characters, so a backslash within is enough.
 """
 
 import re
@@ -122,26 +127,37 @@ NAMES: Final = frozenset(
     "WINDOWS WINDOW MEMORY CLAIMS TODOS SCRATCHPAD NOTIFICATIONS TOOLS LOOM MODE CORE "
     "TRANSCRIPT".split()
 )
+# What begins a mark of a template: ChatML and those like it, DeepSeek, Gemma, Llama, Mistral.
+_TEMPLATE = re.compile(
+    r"<(?=(?:[|\uff5c][^\s<>|\uff5c]{1,40}[|\uff5c]|/?s|bos|eos|(?:start|end)_of_turn)>|</?SYS>>|/?SYS>>)"
+    r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
+)
 _NAMED = re.compile(rf"(?i:{'|'.join(sorted(NAMES, reverse=True))})(?:_end)?(?![a-z])", re.I)
 _MOST_OF_A_NAME = 200  # characters that are looked at
 
 
 def escaped(text: str) -> str:
     """A text by somebody else, with a backslash before what would be a frame or a header at the
-    start of a line, also after invisible characters."""
+    start of a line, also after invisible characters, and in marks of a template."""
     return _kept(text) if len(text) <= SHORT else _escaped(text)
 
 
 def _escaped(text: str) -> str:
-    return _with_backslashes(text, list(_places(text, _SOME, _BOTH)))
+    return _with_backslashes(text, [*_places(text, _SOME, _BOTH), *_templates(text)])
 
 
 _kept = lru_cache(maxsize=8_192)(_escaped)
 
 
 def frames_escaped(text: str) -> str:
-    """Heddle's own text with headers of its own: only frames get a backslash."""
-    return _with_backslashes(text, list(_places(text, _SOME_FRAME, _FRAMES)))
+    """Heddle's own text with headers of its own: only frames and marks of a template get a
+    backslash."""
+    return _with_backslashes(text, [*_places(text, _SOME_FRAME, _FRAMES), *_templates(text)])
+
+
+def _templates(text: str) -> Iterator[int]:
+    """The places within the marks of a template."""
+    return (match.end() for match in _TEMPLATE.finditer(text))
 
 
 def _places(

@@ -141,6 +141,38 @@ def test_one_cannot_wait_for_long(owner: User, monkeypatch: pytest.MonkeyPatch) 
     assert client.get("/second-factor")["Location"] == "/signin"
 
 
+@pytest.mark.parametrize("how", ["password", "sign out", "everywhere"])
+def test_who_waits_does_not_come_in_once_the_other_browsers_are_signed_out(
+    owner: User, how: str
+) -> None:
+    set_up(owner)
+    intruder, client = Client(), Client()
+    entered(intruder, owner)
+    entered(client, owner)
+    client.post("/second-factor", {"code": code_of(owner)})
+    if how == "password":
+        words = {"old": f"{owner.username}-password", "new": "rain-and-lamps-7"}
+        assert client.post("/settings/password", words).status_code == 302
+    elif how == "sign out":
+        assert client.post("/settings/end-other-sessions").status_code == 302
+    else:
+        accounts.end_sessions(owner)
+    answer = intruder.post("/second-factor", {"code": code_of(owner, steps=1)})
+    assert answer["Location"] == "/signin" and not is_in(intruder)
+    assert how == "everywhere" or is_in(client)
+
+
+def test_attempts_at_a_name_use_up_none_at_its_second_factor(owner: User) -> None:
+    set_up(owner)
+    client = Client()
+    entered(client, owner)
+    for name in (f"second factor of {owner.username}", f"second factor:{owner.username}"):
+        for _ in range(accounts.MOST + 1):
+            Client().post("/signin", {"username": name, "password": "guess"})
+    client.post("/second-factor", {"code": code_of(owner)})
+    assert is_in(client)
+
+
 def test_a_closed_account_does_not_come_in_by_its_code(owner: User) -> None:
     set_up(owner)
     client = Client()

@@ -20,6 +20,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from loom.engine.announcements import access_changed
 from loom.engine.fields import new_uid
@@ -206,19 +207,30 @@ def go_on(request: HttpRequest, user: User, *, wanted: str) -> str:
     if not address:
         sign_in(request, user)
         return wanted
-    until = time.time() + WAITS_S
-    request.session[WAITS] = {"user": user.pk, "until": until, "wanted": wanted}
+    now = time.time()
+    request.session[WAITS] = {
+        "user": user.pk,
+        "since": now,
+        "until": now + WAITS_S,
+        "wanted": wanted,
+        "password": user.get_session_auth_hash(),
+    }
     return address
 
 
 def who_waits(request: HttpRequest) -> tuple[User, str] | None:
     """Whoever is asked for more in this browser, and where they wanted to go; None if nobody is, or
-    not any more."""
+    not any more: their password was changed meanwhile, or their browsers were signed out."""
     waits = request.session.get(WAITS)
-    if waits is None or waits["until"] < time.time():
+    if waits is None or waits["until"] < time.time() or "password" not in waits:
         return None
     user = User.objects.filter(pk=waits["user"], is_active=True).first()
-    return (user, str(waits["wanted"])) if user else None
+    if user is None or not constant_time_compare(waits["password"], user.get_session_auth_hash()):
+        return None
+    ended = user.signed_out_at
+    if ended is not None and ended.timestamp() >= waits["since"]:
+        return None
+    return user, str(waits["wanted"])
 
 
 @dataclass(frozen=True)
@@ -267,13 +279,20 @@ MINUTES = 15
 
 
 class PasswordAttempt:
-    """One attempt to enter a password, when signing in or changing it; counted before the check.
-    `or_else`: what helps beside waiting."""
+    """One attempt to enter a password when signing in or changing it, or `at` something else, which
+    is counted apart; counted before the check. `or_else`: what helps beside waiting."""
 
     def __init__(
-        self, request: HttpRequest, name: str, *, or_else: str = "ask for a one-time link"
+        self,
+        request: HttpRequest,
+        name: str,
+        *,
+        at: str = "password",
+        or_else: str = "ask for a one-time link",
     ) -> None:
-        who = digest(_folded(name))  # no other way to write a name has attempts of its own
+        # No other way to write a name has attempts of its own, and whoever may try any name at one
+        # place uses up no attempts `at` another.
+        who = f"{at}:{digest(_folded(name))}"
         address = _network(request)
         self._keys = (
             f"wrong:both:{who}:{digest(address)}",
@@ -348,7 +367,7 @@ def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> 
         user.save(update_fields=["password"])
         for browser in user.browsers.exclude(session_key=here):
             _end(browser)
-        _end_links(user)
+        _end_beginnings(user)
         if here:
             update_session_auth_hash(request, user)  # gives this browser a new session key
             request.session.save()
@@ -400,7 +419,7 @@ def end_other_sessions(request: HttpRequest, user: User) -> None:
     with transaction.atomic():
         for browser in user.browsers.exclude(session_key=request.session.session_key or ""):
             _end(browser)
-        _end_links(user)
+        _end_beginnings(user)
         _tell_sockets(user)
 
 
@@ -410,7 +429,7 @@ def end_sessions(user: User) -> None:
     with transaction.atomic():
         for browser in user.browsers.all():
             _end(browser)
-        _end_links(user)
+        _end_beginnings(user)
         _tell_sockets(user)
 
 
@@ -434,8 +453,11 @@ def _end(browser: UserSession) -> None:
     browser.delete()
 
 
-def _end_links(user: User) -> None:
-    """Ends the links that nobody has used: somebody else may have one."""
+def _end_beginnings(user: User) -> None:
+    """Ends the links that nobody has used, and lets no browser in that waits for a second factor:
+    somebody else may have one."""
+    user.signed_out_at = timezone.now()
+    User.objects.filter(pk=user.pk).update(signed_out_at=user.signed_out_at)
     SigninLink.objects.filter(user=user, used_at__isnull=True).delete()
 
 
