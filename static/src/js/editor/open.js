@@ -4,7 +4,7 @@
 import { history, historyField, isolateHistory, redo, redoDepth, standardKeymap, undo, undoDepth } from "@codemirror/commands";
 import { Compartment, EditorSelection, EditorState, Prec, Transaction } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
-import { book, bookOf, exchanged, outside, starts, towards, typist, undoesBook } from "./document-state.js";
+import { book, bookOf, exchanged, outside, rebound, starts, towards, typist, undoesBook } from "./document-state.js";
 import { comments, commentsAre, noteAt, placeOfNote } from "./comments.js";
 import { openSearch, replacedAll } from "./finding.js";
 import { ghost, ghostKeys, haunt, reached } from "./ghost.js";
@@ -12,7 +12,7 @@ import { painter } from "./paint.js";
 import { Dropped } from "./dropped.js";
 import { passage, saidAt, thread, threadAt } from "./passage.js";
 import { newKey } from "../live/outbox.js";
-import { codePoints, cut, joined, leastChange } from "./runs.js";
+import { codePoints, cut, joined, leastChange, repainted } from "./runs.js";
 import { directions } from "./styling.js";
 import { formatted, setReading, writing } from "./writing.js";
 
@@ -372,7 +372,17 @@ export class BufferEditor {
     const { doc, selection } = this.view.state;
     const isAtEnd = place === this.book.nodes.length && selection.main.empty && selection.main.head === doc.length;
     const end = doc.length - stretch.text.length + text.length;
-    this.view.dispatch({ changes: { from: stretch.from + from, to: stretch.from + to, insert }, selection: isAtEnd ? { anchor: end } : undefined });
+    // What is typed between two nodes goes to the one before: this is of the place, though it was empty or begins there.
+    const change = { from: stretch.from + from, to: stretch.from + to, insert };
+    const { nodes, lengths, pieces, dirty } = this.book;
+    const painted = repainted(pieces, [{ ...change, length: insert.length }], this.view.state.facet(typist));
+    const next = {
+      nodes,
+      lengths: lengths.map((length, at) => (at === place ? text.length : length)),
+      pieces: painted,
+      dirty: place < nodes.length ? new Set([...dirty, stretch.slot]) : dirty,
+    };
+    this.view.dispatch({ changes: change, effects: rebound.of(next), selection: isAtEnd ? { anchor: end } : undefined });
   }
 
   /** A node's text is kept under an id, painted as told; nothing of it waits any more.
