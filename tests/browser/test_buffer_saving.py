@@ -244,3 +244,60 @@ def test_a_conflict_in_one_passage_holds_up_nothing_else_and_is_led_to(
     texts(page, "The ", "big house stood empty.", "")
     settled(page)
     assert len(commands) == 2
+
+
+@pytest.mark.parametrize("way", ["version", "fork"])
+def test_what_is_typed_on_while_nothing_can_be_sent_outlives_a_reload(
+    heddle: Heddle, visit: Open, house: str, way: str
+) -> None:
+    page = begun(visit, f"{heddle.url}/trees/{house}", way=way)
+    page.route("**/commands", lambda route: route.abort())
+    caret(page, 9)
+    page.keyboard.type("X")
+    book(page).press("Control+s")
+    page.wait_for_function("() => document.querySelector('loom-buffer').saving.isBusy")
+    page.keyboard.type(" and more")
+    typed = f"{HOUSE[0][:9]}X and more{HOUSE[0][9:]}"
+    page.wait_for_function(
+        "text => document.querySelector('loom-tree').page.drafts.all().some(([, kept]) =>"
+        " kept === text)",
+        arg=typed,
+    )
+    page.reload()
+    expect(page.locator("loom-buffer[data-on]")).to_be_attached()
+    assert nodes_of(page)[0] == typed
+    page.unroute("**/commands")
+    expect(page.locator("loom-status")).to_contain_text("live")
+    page.wait_for_function("() => !document.querySelector('loom-tree').page.outbox.left().length")
+    settled(page)
+    if way == "version":
+        # It waits above the version that was sent first.
+        assert nodes_of(page)[0] == typed
+    else:
+        # The branch that was sent first is read, and what was typed on is another one.
+        nodes: Any = heddle.get(f"trees/{house}/nodes?limit=100")
+        assert len("X and more stood empty.") in [row["length"] for row in nodes["results"]]
+
+
+def test_a_passage_that_was_cut_out_and_not_saved_is_still_cut_out_after_a_reload(
+    heddle: Heddle, visit: Open
+) -> None:
+    whole = ("One stays.\n\n", "Two is to be cut.\n\n", "Three stays.")
+    tree = heddle.tree("Cut and kept", *whole, mode="buffer")
+    page = opened(visit(f"/trees/{tree}"))
+    page.locator("loom-buffer").evaluate(
+        "one => { one.editor.view.dispatch({selection: {anchor: 12, head: 31}});"
+        " one.editor.focus(); }"
+    )
+    book(page).press("Delete")
+    expect(page.locator(".book-said")).to_contain_text("1 passage changed")
+    page.reload()
+    opened(page)
+    has_nodes(page, [whole[0], "", whole[2], ""])
+    expect(page.locator(".book-said")).to_contain_text("1 passage changed")
+    page.locator(".book-said").get_by_role("button", name="Discard").click()
+    has_nodes(page, [*whole, ""])
+    page.reload()
+    opened(page)
+    assert nodes_of(page) == [*whole, ""]
+    assert path_of(heddle, tree) == list(whole)

@@ -31,6 +31,9 @@ const REMEMBERED = "heddle.edit-as.buffer";
  * @param {string} ref @param {string} content @param {string} way @returns {import("../live/calls.js").Call} */
 const edited = (ref, content, way) => ({ command: "edit", args: { ref, content, way } });
 
+/** A draft whose text a line carries. @param {string} slot @param {string} text @returns {import("../live/draft-storage.js").Carried} */
+const carried = (slot, text) => ({ slot, kind: "edit", text });
+
 export class Saving {
   /** @param {LoomBuffer} host @param {TreePage} page @param {BufferEditor} editor */
   constructor(host, page, editor) {
@@ -44,8 +47,8 @@ export class Saving {
     this.led = "";
     /** @type {Map<string, Held>} slot → the edit that was refused there: it is not sent again by itself */
     this.no = new Map();
-    /** @type {Set<string>} slots of edits that are on their way */
-    this.sending = new Set();
+    /** @type {Map<string, string>} slot → the text of an edit that is on its way */
+    this.sending = new Map();
     /** @type {Branch[]} edits that are stored as branches, whose texts are not drawn yet */
     this.branches = [];
     /** @type {Map<string, string>} slot → what another tab or device has typed there: that saves it */
@@ -71,7 +74,7 @@ export class Saving {
 
   /** Whether the draft of an edit is not to be written: its text is on its way, or stored. @param {string} slot @param {string} text */
   isSent(slot, text) {
-    return this.sending.has(slot) || this.isStored(slot, text);
+    return this.sending.get(slot) === text || this.isStored(slot, text);
   }
 
   /** Whether an edit was refused as it is: one upon an older version is, whatever is typed. @param {Stretch} draft */
@@ -180,7 +183,7 @@ export class Saving {
     const { replaced } = this.editor;
     const act = passages.length > 1 || replaced ? { act: newKey(), doing: this.doing(passages.length) } : undefined;
     this.editor.replaced = null;
-    for (const { slot } of passages) this.sending.add(slot);
+    for (const { slot, text } of passages) this.sending.set(slot, text);
     try {
       if (way === "fork") await this.saveBranch(passages, act, follow);
       else for (const stretch of passages) await this.saveVersion(stretch, act);
@@ -203,7 +206,7 @@ export class Saving {
   async saveVersion(stretch, act) {
     const { id, slot, text, place } = stretch;
     try {
-      const answer = await this.page.say(edited(id, text, "version"), { quiet: true, draft: { slot, kind: "edit" }, act });
+      const answer = await this.page.say(edited(id, text, "version"), { quiet: true, draft: carried(slot, text), act });
       this.led = answer.position;
       const added = { id: answer.refs[0], slot, text, by: paintedBy(this.editor, place, text, this.page.settings.me) };
       this.host.leaves?.add(added);
@@ -223,17 +226,16 @@ export class Saving {
   async saveBranch(passages, act, follow = true) {
     const { page, editor } = this;
     const [first, last] = [passages[0], passages[passages.length - 1]];
-    const draft = /** @type {import("../live/draft-storage.js").Place} */ ({ slot: first.slot, kind: "edit" });
+    const drafts = passages.map(({ slot, text }) => carried(slot, text));
     const span = editor.ids.slice(first.place, last.place + 1).map((_, at) => editor.stretch(first.place + at));
     const content = span.map(({ text }) => text).join("");
     const above = editor.ids[first.place - 1] ?? page.store?.ids[0];
     const one = edited(first.id, content, "fork");
     const command = passages.length > 1 && content && above ? call("respond", { ref: above, content, sources: span.map(({ id }) => id), role: "parts" }) : one;
     try {
-      const answer = await page.say(command, { quiet: true, draft, act, follow });
+      const answer = await page.say(command, { quiet: true, draft: drafts, act, follow });
       this.forks += 1;
       this.branches.push({ slots: span.map(({ slot }) => slot), texts: new Map(passages.map(({ slot, text }) => [slot, text])), refs: answer.refs });
-      for (const { slot } of passages.slice(1)) page.drafts.write({ slot, kind: "edit" }, "");
       for (const { slot } of passages) this.no.delete(slot);
       if (follow) this.led = answer.position;
       else page.arrivals.again(); // the reader is elsewhere than the branch
@@ -292,7 +294,7 @@ export class Saving {
   async branchOff(slot) {
     const stretch = this.pending().find((draft) => draft.slot === slot);
     if (!stretch) return;
-    this.sending.add(slot);
+    this.sending.set(slot, stretch.text);
     try {
       await this.saveBranch([stretch]);
     } finally {

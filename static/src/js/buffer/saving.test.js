@@ -108,16 +108,17 @@ function passages(typed, values = {}) {
   const texts = ["One.", " Two.", " Three."];
   const stretches = texts.map((text, place) => ({ place, id: `n${place + 1}`, slot: `n${place + 1}`, from: 0, text: typed[place] ?? text }));
   const said = [];
-  const dropped = [];
+  const carried = [];
   let answers = 0;
   const say = async (what, how) => {
     said.push([what.command, what.args, how.follow]);
+    carried.push(how.draft);
     await values.meanwhile?.();
     if (values.refuses?.(what)) throw new Refused({ code: "INVALID_SYNTAX", message: "No." }, 400);
     return { refs: [`b${(answers += 1)}`], position: `b${answers}`, generations: [] };
   };
   const store = { ids: ["n0", "n1", "n2", "n3"], authors: [], slotOf: () => null, versionsOf: () => [] };
-  const page = treePage({ say, store, drafts: { write: ({ slot }, text) => dropped.push([slot, text]) }, acts: { amend() {} }, arrivals: { again() {} }, settings: { me: "ada", edits: "ask" } });
+  const page = treePage({ say, store, acts: { amend() {} }, arrivals: { again() {} }, settings: { me: "ada", edits: "ask" } });
   const settled = new Set();
   const touched = () => stretches.filter(({ slot, place, text }) => text !== texts[place] && !settled.has(slot));
   const editor = { tail: values.tail ?? "", ids: ["n1", "n2", "n3"], book: { nodes: stretches, pieces: [] }, replaced: null, touched, stretch: (place) => stretches[place], settle: (slot) => settled.add(slot), sayAt() {}, sendTail: () => (editor.tail = ""), takeBack() {}, focus() {}, spot: () => ({ isTail: true, offset: 0, text: "", slot: "n3" }) };
@@ -125,7 +126,7 @@ function passages(typed, values = {}) {
   const host = { isConnected: true, soon() {}, keep() {}, leaves: { known, add() {}, take() {} } };
   host.bar = new EditBar(document.getElementById("book"), editor);
   const saving = new Saving(host, page, editor);
-  return { saving, said, dropped, stretches, host, page, editor };
+  return { saving, said, carried, stretches, host, page, editor };
 }
 
 test("an edit that was saved as a branch is sent once, however often it is left before that is drawn", async () => {
@@ -147,10 +148,11 @@ for (const way of ["fork", "version"]) {
 }
 
 test("edits of several passages are one branch with all from the first to the last of them", async () => {
-  const { saving, said, dropped } = passages({ 0: "One!", 2: " Three!" });
+  const { saving, said, carried } = passages({ 0: "One!", 2: " Three!" });
   await saving.edits();
   assert.deepEqual(said, [["respond", { ref: "n0", content: "One! Two. Three!", sources: ["n1", "n2", "n3"], role: "parts" }, true]]);
-  assert.deepEqual(dropped, [["n3", ""]]);
+  // Its line carries all of them: a page that sends it later has none of them left.
+  assert.deepEqual(carried, [[{ slot: "n1", kind: "edit", text: "One!" }, { slot: "n3", kind: "edit", text: " Three!" }]]);
   assert.deepEqual(saving.pending(), []);
 });
 
@@ -235,3 +237,16 @@ test("continuations are asked for where the text was sent, with keys of its requ
   const { then, key } = said[0][1];
   assert.deepEqual(asked, [["n9", { calls: then, key }]]);
 });
+
+for (const way of ["fork", "version"]) {
+  test(`only the very text that is on its way needs no draft, as a ${way}`, async () => {
+    const kept = [];
+    const { saving, stretches } = passages({ 1: " Two!" }, { way, meanwhile: () => {
+      kept.push(saving.isSent("n2", " Two!"));
+      stretches[1].text = " Two! And more.";
+      kept.push(saving.isSent("n2", " Two! And more."));
+    } });
+    await saving.edits();
+    assert.deepEqual(kept, [true, false]);
+  });
+}

@@ -132,8 +132,9 @@ export class LoomBuffer extends HTMLElement {
     const text = page.drafts.of(place);
     if (place.kind === "buffer") return editor.put(editor.ids.length, text);
     const at = editor.book.nodes.findIndex((node) => node.slot === place.slot);
-    if (text) this.saving?.elsewhere.set(place.slot, text);
-    editor.put(at, text || (this.leaves?.known.get(editor.ids[at])?.text ?? ""));
+    const isCut = page.drafts.isCut(place);
+    if (text || isCut) this.saving?.elsewhere.set(place.slot, text);
+    editor.put(at, text || isCut ? text : (this.leaves?.known.get(editor.ids[at])?.text ?? ""));
   }
 
   /** @param {boolean} [isTurned] by undo or redo */
@@ -154,11 +155,18 @@ export class LoomBuffer extends HTMLElement {
     if (!editor || !page || !leaves || !place) return;
     page.drafts.write(place, editor.tail);
     page.whereabouts.share(editor.tail);
-    // What is on its way, or stored, is kept by that; a draft of it would be a second edit.
-    for (const { slot, id, text } of editor.touched().filter((leaf) => leaf.id && !this.saving?.isSent(leaf.slot, leaf.text))) {
+    for (const { slot, id, text } of editor.touched().filter((leaf) => leaf.id)) {
+      const draft = /** @type {import("../live/draft-storage.js").Place} */ ({ slot, kind: "edit" });
       const leaf = leaves.known.get(id);
+      // What is on its way, or stored, is kept by that; a draft of it would be a second edit.
+      const isSent = this.saving?.isSent(slot, text);
+      if (isSent && !page.drafts.isInHand(draft) && !this.saving?.isStored(slot, text)) continue;
+      // When a version was stored that this page has just made is not known here.
+      const over = leaf?.at ?? (leaf && leaf.id === leaf.slot ? "" : undefined);
       if (leaf && leaf.text === text) editor.settle(slot, leaf);
-      page.drafts.write({ slot, kind: "edit" }, leaf?.text === text ? "" : text, leaf ? (leaf.at ?? "") : undefined);
+      if (isSent || leaf?.text === text) page.drafts.write(draft, "");
+      else if (text) page.drafts.write(draft, text, over);
+      else page.drafts.cut(draft, over);
       this.edited.add(slot);
     }
     // An edit that was undone is none any more.

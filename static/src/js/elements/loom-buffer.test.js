@@ -41,7 +41,7 @@ function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: node
   freshPage();
   const kept = new Map();
   const name = ({ kind, slot }) => `${kind} ${slot}`;
-  const drafts = Object.assign(new EventTarget(), { of: (where) => kept.get(name(where)) ?? "", write: (where, text) => kept.set(name(where), text), slots: () => new Set() });
+  const drafts = Object.assign(new EventTarget(), { of: (where) => kept.get(name(where)) ?? "", write: (where, text) => kept.set(name(where), text), cut: (where) => kept.set(name(where), "(cut)"), isCut: () => false, isInHand: () => false, slots: () => new Set() });
   const store = { slotOf: (id) => Number(id.slice(1)), ids: ["n0", "n1", "n2", "n3"] };
   const page = treePage({ drafts, store, can: {}, acts: { forget() {}, amend() {}, isTypedLast: () => true, isTypingNext: () => false }, ...values });
   const element = place(LoomBuffer);
@@ -49,7 +49,7 @@ function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: node
     leaves: { path, known: new Map([["n1", leaf("n1")]]) },
     place: { kind: "buffer", slot: "n1" },
     editor: fakeEditor([leaf("n1")]),
-    saving: { isBusy: false, left: () => [], pending: () => [], edits: async () => {}, leave: async () => {}, isSent: () => false, isHeld: () => false, drawn: () => ({ stored: new Set(), typed: [] }), elsewhere: new Map(), warn() {}, putBack() {} },
+    saving: { isBusy: false, left: () => [], pending: () => [], edits: async () => {}, leave: async () => {}, isSent: () => false, isStored: () => false, isHeld: () => false, drawn: () => ({ stored: new Set(), typed: [] }), elsewhere: new Map(), warn() {}, putBack() {} },
     bar: { tell() {} },
     wheel: { show() {}, cardOf: () => null, weave: { untake: () => true } },
     writing: { soon() {} },
@@ -259,4 +259,34 @@ test("what was typed behind a candidate is not sent before that is shown", async
   };
   await element.go("respond");
   assert.deepEqual(sent, ["And after."]);
+});
+
+test("what is typed on in an edit that is on its way is a draft, and what is on its way is none", () => {
+  const { element, kept, page, editor } = buffer();
+  page.drafts.isInHand = () => true;
+  element.saving.isSent = (_, text) => text === "sent";
+  let text = "sent, and more";
+  editor.touched = () => [{ slot: "n1", id: "n1", text }];
+  editor.book.dirty.add("n1");
+  element.keep();
+  assert.equal(kept.get("edit n1"), "sent, and more");
+  text = "sent";
+  element.keep();
+  assert.equal(kept.get("edit n1"), "");
+  page.drafts.isInHand = () => false;
+  kept.set("edit n1", "sent");
+  element.keep(); // it waits for its turn
+  assert.equal(kept.get("edit n1"), "sent");
+});
+
+test("a passage that was cut out is kept as that, and is cut out when its text is shown again", () => {
+  const { element, kept, page, editor } = buffer();
+  editor.touched = () => [{ slot: "n1", id: "n1", text: "" }];
+  editor.book.dirty.add("n1");
+  element.keep();
+  assert.equal(kept.get("edit n1"), "(cut)");
+  Object.assign(page.drafts, { slots: () => new Set(["n1"]), of: () => "", isCut: () => true });
+  element.restore();
+  element.heard({ kind: "edit", slot: "n1" });
+  assert.deepEqual(editor.shown, [[0, ""], [0, ""]]);
 });

@@ -9,8 +9,9 @@ import { json } from "./api.js";
 /**
  * `text` is what was typed, `held` what is on its way as a line, `agreed` what the server
  * has, `at` its name for that state ("" for none). `over` is when the version was stored that an
- * edit was typed over ("" for the first text of a slot), where this browser knows that.
- * @typedef {{text: string, held: string, agreed: string, at: string, over?: string}} Entry
+ * edit was typed over ("" for the first text of a slot), where this browser knows that. `cut`: the edit is the empty
+ * wording, which the server keeps no draft of; "sent": a line that carries it is on its way.
+ * @typedef {{text: string, held: string, agreed: string, at: string, over?: string, cut?: "typed" | "sent"}} Entry
  */
 
 const EMPTY = { text: "", held: "", agreed: "", at: "" };
@@ -26,13 +27,16 @@ export function placeOf(name) {
   return { slot, kind: /** @type {Kind} */ (kind) };
 }
 
-/** All that was typed and is no node yet. @param {Entry} entry */
-export function whole(entry) {
-  return entry.held + entry.text;
+/** All that was typed at a place and is no node yet. An edit is typed in place of the one on its way, everything else
+ * behind it. @param {string} name of the place @param {Entry} entry */
+export function whole(name, entry) {
+  if (placeOf(name).kind !== "edit") return entry.held + entry.text;
+  return entry.text || (entry.cut === "typed" ? "" : entry.held);
 }
 
-/** A text that comes back, before what was typed since. @param {string} before @param {string} since */
-export function behind(before, since) {
+/** A text that comes back, with what was typed since. @param {string} name of the place @param {string} before @param {string} since */
+export function behind(name, before, since) {
+  if (since && placeOf(name).kind === "edit") return since;
   return before + (before && since && !/\s$/.test(before) ? "\n" : "") + since;
 }
 
@@ -60,7 +64,7 @@ export class Shelf {
   /** @param {string} name @param {Entry} entry */
   put(name, entry) {
     try {
-      if (whole(entry) || entry.agreed) this.store?.setItem(this.prefix + name, JSON.stringify(entry));
+      if (entry.held || entry.text || entry.agreed || entry.cut) this.store?.setItem(this.prefix + name, JSON.stringify(entry));
       else this.store?.removeItem(this.prefix + name);
     } catch {
       // A full store costs the second copy; the server still keeps the first.

@@ -35,6 +35,8 @@ export class Drafts extends EventTarget {
     this.typed = new Set();
     /** @type {Set<string>} whose text the server does not take, as the writer may no longer write */
     this.refused = new Set();
+    /** @type {Map<string, string>} the texts that became nodes last: the server has ended the drafts of them */
+    this.nodes = new Map();
     /** @type {Map<string, string>} the texts that are on their way as drafts */
     this.flying = new Map();
     this.timers = /** @type {Map<string, any>} */ (new Map());
@@ -46,11 +48,21 @@ export class Drafts extends EventTarget {
     return this.entry(nameOf(place)).text;
   }
 
+  /** Whether the edit at a place is the empty wording: its passage is cut out. @param {Place} place */
+  isCut(place) {
+    return this.entry(nameOf(place)).cut === "typed";
+  }
+
+  /** Whether a line with a text of a place is on its way. @param {Place} place */
+  isInHand(place) {
+    return this.inHand.has(nameOf(place));
+  }
+
   /** The slots where something of a kind was typed and is not on its way.
    * @param {import("./draft-storage.js").Kind} kind @returns {Set<string>} */
   slots(kind) {
     const places = [...new Set([...this.entries.keys(), ...this.shelf.names()])].map(placeOf);
-    return new Set(places.filter((place) => place.kind === kind && this.of(place)).map(({ slot }) => slot));
+    return new Set(places.filter((place) => place.kind === kind && (this.of(place) || this.isCut(place))).map(({ slot }) => slot));
   }
 
   /** All that was typed and is not on its way. @returns {[string, string][]} name of the place, text */
@@ -68,7 +80,10 @@ export class Drafts extends EventTarget {
   /** @param {string} name @returns {Entry} */
   entry(name) {
     const kept = this.entries.get(name) ?? this.shelf.read(name);
-    if (kept.held && !this.inHand.has(name)) Object.assign(kept, { text: behind(kept.held, kept.text), held: "" });
+    if (!this.inHand.has(name)) {
+      if (kept.cut === "sent") kept.cut = kept.text ? undefined : "typed";
+      if (kept.held) Object.assign(kept, { text: kept.cut ? "" : behind(name, kept.held, kept.text), held: "" });
+    }
     this.entries.set(name, kept);
     return kept;
   }
@@ -77,19 +92,33 @@ export class Drafts extends EventTarget {
    * @param {Place} place @param {string} text @param {string} [over] when the version was stored that it is typed over */
   write(place, text, over) {
     const entry = this.entry(nameOf(place));
-    if (entry.text === text) return;
-    const since = whole(entry) ? entry.over : over;
-    this.shelf.put(nameOf(place), Object.assign(entry, { text, over: text ? since : undefined }));
+    if (entry.text === text && entry.cut !== "typed") return;
+    const since = entry.text || entry.held || entry.cut ? entry.over : over;
+    const cut = entry.cut === "typed" ? undefined : entry.cut;
+    this.shelf.put(nameOf(place), Object.assign(entry, { text, cut, over: text ? since : undefined }));
+    this.soon(place);
+  }
+
+  /** Keeps that a passage was cut out: the edit is the empty wording. @param {Place} place @param {string} [over] as in `write` */
+  cut(place, over) {
+    const entry = this.entry(nameOf(place));
+    if (entry.cut === "typed") return;
+    const since = entry.text || entry.held || entry.cut ? entry.over : over;
+    this.shelf.put(nameOf(place), Object.assign(entry, { text: "", cut: "typed", over: since }));
     this.soon(place);
   }
 
   /** The text goes out as a line: it stays kept until that is answered. Others of this place may be
-   * on their way before it. @param {Place} place @returns {Carried} the place with this text */
-  hold(place) {
+   * on their way before it. @param {Carried} place of an edit with the text that goes out: another may be typed by now
+   * @returns {Carried} the place with this text */
+  hold({ text: sent, ...place }) {
     const name = nameOf(place);
     const entry = this.entry(name);
-    const { text } = entry;
-    Object.assign(entry, { held: entry.held + text, text: "" });
+    const isEdit = place.kind === "edit";
+    const text = isEdit ? (sent ?? entry.text) : entry.text;
+    const isCutSent = isEdit && !text && !entry.text;
+    if (entry.cut && (isCutSent || entry.cut === "sent")) entry.cut = isCutSent ? "sent" : undefined;
+    Object.assign(entry, { held: isEdit ? text : entry.held + text, text: entry.text === text ? "" : entry.text });
     this.inHand.add(name);
     this.shelf.put(name, entry);
     return { ...place, text };
@@ -101,10 +130,16 @@ export class Drafts extends EventTarget {
     const place = { slot, kind };
     const name = nameOf(place);
     const entry = this.entry(name);
+    // A later edit of the place is on its way.
+    if (kind === "edit" && carried !== undefined && carried !== entry.held) return;
     const gone = carried && entry.held.startsWith(carried) ? carried : entry.held;
     const held = entry.held.slice(gone.length);
     if (!held) this.inHand.delete(name);
-    Object.assign(entry, isNode ? { held, over: held ? entry.over : undefined } : { held, text: behind(gone, entry.text) });
+    if (entry.cut === "sent") entry.cut = isNode || entry.text ? undefined : "typed";
+    const isKept = held || entry.cut === "typed";
+    if (isNode) this.nodes.set(name, gone);
+    if (isNode) Object.assign(entry, { held, over: isKept ? entry.over : undefined });
+    else Object.assign(entry, { held, text: entry.cut === "typed" ? "" : behind(name, gone, entry.text) });
     this.shelf.put(name, entry);
     this.soon(place);
     if (!isNode) this.tell("draft", place);
@@ -134,7 +169,7 @@ export class Drafts extends EventTarget {
     clearTimeout(this.timers.get(name));
     this.timers.delete(name);
     const entry = this.entry(name);
-    const text = whole(entry);
+    const text = whole(name, entry);
     if (text === entry.agreed || this.flying.has(name)) return this.tell("saved", this.isQuiet());
     this.flying.set(name, text);
     let again = 0;
@@ -147,7 +182,7 @@ export class Drafts extends EventTarget {
     } finally {
       this.flying.delete(name);
     }
-    if (again >= 0 && whole(entry) !== entry.agreed) this.soon(place, again || SOON_MS);
+    if (again >= 0 && whole(name, entry) !== entry.agreed) this.soon(place, again || SOON_MS);
     this.tell("saved", this.isQuiet());
   }
 
@@ -155,7 +190,7 @@ export class Drafts extends EventTarget {
   agree(name, entry, text, at) {
     Object.assign(entry, { agreed: text, at });
     this.refused.delete(name);
-    if (whole(entry) === text) this.typed.delete(name);
+    if (whole(name, entry) === text) this.typed.delete(name);
     this.shelf.put(name, entry);
   }
 
@@ -190,11 +225,12 @@ export class Drafts extends EventTarget {
     const entry = this.entry(name);
     const text = kept?.text ?? "";
     const at = kept?.at ?? "";
-    const mine = whole(entry);
+    const mine = whole(name, entry);
     // The answer to what is on its way from here may come later than word of it.
-    const isOwn = text === this.flying.get(name);
+    const isNode = !text && [entry.held, this.nodes.get(name)].includes(entry.agreed);
+    const isOwn = isNode || text === this.flying.get(name);
     if (text === mine || text === entry.agreed || isOwn) this.agree(name, entry, text, at);
-    else if (mine === entry.agreed) {
+    else if (mine === entry.agreed && !entry.cut) {
       Object.assign(entry, { text, held: "" });
       this.agree(name, entry, text, at);
       return this.tell("draft", place);
@@ -213,7 +249,7 @@ export class Drafts extends EventTarget {
     if (!theirs) return;
     const entry = this.entry(name);
     this.theirs.delete(name);
-    if (which === "theirs") Object.assign(entry, { text: theirs.text, held: "" });
+    if (which === "theirs") Object.assign(entry, { text: theirs.text, held: "", cut: undefined });
     this.agree(name, entry, theirs.text, theirs.at);
     which === "theirs" ? this.tell("draft", place) : this.soon(place);
   }
@@ -226,14 +262,14 @@ export class Drafts extends EventTarget {
     const entry = this.entry(name);
     const now = this.shelf.parse(newValue);
     if (newValue !== null && now.at < entry.at) return;
-    const isNews = now.text !== entry.text;
-    Object.assign(entry, now);
+    const isNews = now.text !== entry.text || now.cut !== entry.cut;
+    Object.assign(entry, { cut: undefined }, now);
     if (isNews) this.tell("draft", placeOf(name));
   }
 
   /** Whether the server has all that was typed. */
   isQuiet() {
-    return ![...this.entries.values()].some((entry) => whole(entry) !== entry.agreed);
+    return ![...this.entries].some(([name, entry]) => whole(name, entry) !== entry.agreed);
   }
 
   /** Whether the server has refused some of it for good: it is in this browser alone. */

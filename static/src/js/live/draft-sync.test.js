@@ -285,3 +285,83 @@ test("what the server would refuse is kept here, and never sent", async () => {
   await reader.flushAll();
   assert.deepEqual([reader.of(PLACE), at.asked, refusals], ["typed on", [], []]);
 });
+
+const EDIT = { slot: "a1b2", kind: "edit" };
+
+test("an edit that is typed on while it is on its way takes the place of what was sent", async () => {
+  const store = storage();
+  const at = server();
+  const drafts = new Drafts(at, { store, name: "me" });
+  drafts.write(EDIT, "The gate.");
+  const letter = drafts.hold({ ...EDIT, text: "The gate." });
+  drafts.write(EDIT, "The gate was new.");
+  await drafts.flush(EDIT);
+  assert.deepEqual(at.asked, ["The gate was new."]);
+  for (const inHand of [[EDIT], []]) assert.equal(new Drafts(server(), { store, name: "me", inHand }).of(EDIT), "The gate was new.");
+  drafts.release(letter, false);
+  assert.equal(drafts.of(EDIT), "The gate was new.");
+});
+
+test("a line carries the text that it says, not what was typed since", () => {
+  const drafts = new Drafts(server(), { store: storage(), name: "me" });
+  drafts.write(EDIT, "typed on before its turn");
+  const letter = drafts.hold({ ...EDIT, text: "typed" });
+  assert.equal(letter.text, "typed");
+  drafts.release(letter, true);
+  assert.equal(drafts.of(EDIT), "typed on before its turn");
+});
+
+test("an edit that became a node is not contested by what was typed on in it", async () => {
+  const at = server();
+  const drafts = new Drafts(at);
+  const contests = heard(drafts, "contested");
+  drafts.write(EDIT, "first");
+  at.list = async () => ({ results: at.kept ? [{ ...EDIT, ...at.kept }] : [] });
+  await drafts.flush(EDIT);
+  const letter = drafts.hold({ ...EDIT, text: "first" });
+  at.kept = null; // ended with the node, in one change
+  drafts.write(EDIT, "first, and more");
+  await drafts.flush(EDIT);
+  drafts.release(letter, true);
+  await drafts.flush(EDIT);
+  assert.deepEqual(contests, []);
+  assert.deepEqual([drafts.of(EDIT), at.kept.text, drafts.isQuiet()], ["first, and more", "first, and more", true]);
+});
+
+test("a passage that was cut out is still cut out on the next page", async () => {
+  const store = storage();
+  const open = (inHand = []) => new Drafts(server(), { store, name: "me", inHand });
+  const drafts = open();
+  drafts.cut(EDIT, "");
+  await drafts.load();
+  const next = open();
+  assert.deepEqual([next.isCut(EDIT), [...next.slots("edit")], next.entry(nameOf(EDIT)).over], [true, ["a1b2"], ""]);
+  next.write(EDIT, "");
+  assert.deepEqual([next.isCut(EDIT), open().isCut(EDIT)], [false, false]);
+});
+
+test("a cut on its way is none that waits; refused, it is again", () => {
+  const store = storage();
+  const drafts = new Drafts(server(), { store, name: "me" });
+  for (const isNode of [false, true]) {
+    drafts.cut(EDIT);
+    const letter = drafts.hold({ ...EDIT, text: "" });
+    assert.equal(drafts.isCut(EDIT), false);
+    assert.equal(new Drafts(server(), { store, name: "me", inHand: [EDIT] }).isCut(EDIT), false);
+    assert.equal(new Drafts(server(), { store, name: "me" }).isCut(EDIT), true);
+    drafts.release(letter, isNode);
+    assert.equal(drafts.isCut(EDIT), !isNode);
+  }
+});
+
+test("another device's wording of a passage that was cut out here is a choice", async () => {
+  const at = server();
+  const drafts = new Drafts(at);
+  const contests = heard(drafts, "contested");
+  drafts.cut(EDIT);
+  at.list = async () => ({ results: [{ ...EDIT, text: "theirs", at: "1" }] });
+  await drafts.load();
+  assert.equal(contests.length, 1);
+  drafts.decide(EDIT, "theirs");
+  assert.deepEqual([drafts.isCut(EDIT), drafts.of(EDIT)], [false, "theirs"]);
+});

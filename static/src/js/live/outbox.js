@@ -8,7 +8,7 @@ import { asBody } from "./calls.js";
 /** @typedef {import("./draft-storage.js").Carried} Carried */
 /** @typedef {import("./calls.js").Said} Said */
 /** @typedef {{act: string, doing: string}} ActOf the id of an act, and what it is in words */
-/** @typedef {{said: Said, at: string, key: string, draft?: Carried, act?: ActOf, then?: Said[]}} Letter draft: whose text it carries; act: of which act it is a part;
+/** @typedef {{said: Said, at: string, key: string, draft?: Carried | Carried[], act?: ActOf, then?: Said[]}} Letter draft: whose text it carries, or which texts; act: of which act it is a part;
  * then: what its page would have sent where it led */
 /** One step of an undo. @typedef {{verb?: string, action?: string, act?: string, turn?: string, by?: string, role?: string, who?: string}} Undone */
 /** What only the words of a reply tell a person (docs/model.md §14.3.3).
@@ -80,7 +80,7 @@ export class Outbox extends EventTarget {
   }
 
   /** Sends one command after those before it; the answer, or Refused.
-   * @param {Said} said @param {string} at where it is given @param {Carried} [draft] @param {ActOf} [act] @param {Said[]} [then] @param {string} [key] @returns {Promise<Answer>} */
+   * @param {Said} said @param {string} at where it is given @param {Carried | Carried[]} [draft] @param {ActOf} [act] @param {Said[]} [then] @param {string} [key] @returns {Promise<Answer>} */
   send(said, at, draft, act, then, key = newKey()) {
     const letter = { said, at, key, draft, act, then };
     this.keep([...this.left(), letter]);

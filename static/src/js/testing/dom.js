@@ -45,7 +45,7 @@ export function treePage(values = {}) {
     cast: new Map(),
     store: null,
     events,
-    drafts: Object.assign(emitter(), { of: () => "", write() {}, slots: () => new Set() }),
+    drafts: Object.assign(emitter(), { of: () => "", write() {}, cut() {}, isCut: () => false, isInHand: () => false, slots: () => new Set() }),
     excerpts: emitter(),
     marks: emitter(),
     filter: Object.assign(emitter(), { sieve: () => undefined, isOn: false }),

@@ -12,6 +12,7 @@ const PATIENCE_MS = 300;
 
 /** @typedef {import("./page.js").TreePage} TreePage */
 /** @typedef {import("../live/draft-storage.js").Place} Place */
+/** @typedef {import("../live/draft-storage.js").Carried} Carried */
 
 /** The drafts of the page's person in its tree. @param {import("./page.js").Settings} settings @param {import("../live/outbox.js").Outbox} outbox */
 export function openDrafts(settings, outbox) {
@@ -21,7 +22,7 @@ export function openDrafts(settings, outbox) {
   const drafts = new Drafts(draftsAt(settings.workspace), { store: localStorage, name, inHand, mayKeep });
   outbox.addEventListener("answered", (event) => {
     const { draft, ran } = /** @type {CustomEvent} */ (event).detail;
-    if (draft) drafts.release(draft, ran);
+    for (const carried of [draft ?? []].flat()) drafts.release(carried, ran);
   });
   return drafts;
 }
@@ -53,14 +54,15 @@ export function placeAt(page, kind, id = page.position) {
   return { kind, slot: id === page.settings.node ? page.settings.slot : id };
 }
 
-/** Gives a draft's text to a line that will carry it: kept until the line is answered. The
- * server should know it first, so that its end and the new node are one change.
- * @param {Drafts} drafts @param {Place} place */
-export async function handOver(drafts, place) {
-  const carried = drafts.hold(place);
+/** Gives the texts of drafts to a line that will carry them: kept until the line is answered. The
+ * server should know them first, so that their end and the new node are one change.
+ * @param {Drafts} drafts @param {Carried | Carried[]} places */
+export async function handOver(drafts, places) {
+  const all = [places].flat();
+  const carried = all.map((place) => drafts.hold(place));
   const patience = new Promise((done) => setTimeout(done, PATIENCE_MS));
-  await Promise.race([drafts.flush(place), patience]);
-  return carried;
+  await Promise.race([Promise.all(all.map((place) => drafts.flush(place))), patience]);
+  return Array.isArray(places) ? carried : carried[0];
 }
 
 // Where two tabs or devices of one person have different texts in one place, they say which.

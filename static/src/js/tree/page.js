@@ -21,6 +21,7 @@ const DOUBLE_MS = 500; // two presses within this time ask models once
 /** @typedef {{id: string, name: string, kind: string, colour: number, initials: string, is_agent: boolean, is_archived: boolean}} Who */
 /** @typedef {{tree: string, title: string, grove: string, mode: string, seq: number, node: string, slot: string, workspace: string, me: string, can: Record<string, boolean>, role: string, versions: Record<string, string>, cast: Who[], keys: {name: string, keys: import("./keys.js").Key[]}[], edits: "ask" | "version" | "fork", truncation?: string}} Settings */
 /** @typedef {import("../live/outbox.js").Answer} Answer */
+/** @typedef {import("../live/draft-storage.js").Carried} Carried */
 /** @typedef {import("./store.js").TreeStore} TreeStore */
 
 /** Emits: `moved` (detail {from, isStill, isKept, isBack, isSpoken, isHeld}), `carrying` (detail {from, to}: a draft, before it goes to another place), `overview` (the largest branches of a big tree), `store` (the skeleton is here), `changed` (the store has
@@ -105,7 +106,7 @@ export class TreePage extends EventTarget {
       if (!answer?.position || answer.position.startsWith("tree:")) return;
       const { at, draft, then, key } = left[place];
       // What was typed behind it belongs behind it.
-      if (draft?.kind === "buffer") this.carry(draft, { kind: "buffer", slot: answer.refs[0] ?? "" });
+      if (isOfBuffer(draft)) this.carry(draft, { kind: "buffer", slot: answer.refs[0] ?? "" });
       this.follow(answer.position, at);
       (then ?? []).forEach((line, next) => {
         this.sayNow(line, { at: answer.position, key: keyAfter(key, next) }).catch(() => {});
@@ -253,13 +254,13 @@ export class TreePage extends EventTarget {
   }
 
   /** Sends a line at the position of this tab, once until it was answered, and follows where it leads: `saying` before it is sent,
-   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} [how] quiet: the caller
-   * tells what was refused; draft: whose text the line carries; act: of which act it is a part; then: what
+   * `said` with the same object when it is answered. Refusals are told as `refused` and thrown. @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: Carried | Carried[], act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} [how] quiet: the caller
+   * tells what was refused; draft: whose text the line carries, or which texts; act: of which act it is a part; then: what
    * follows where it leads, for a page that sends it later; key: the key of the request, where the caller needs it @returns {Promise<Answer>} */
   say(what, how = {}) {
     const send = () => {
       const answer = this.sayNow(what, how);
-      if (how.draft?.kind === "buffer") this.sends(answer);
+      if (isOfBuffer(how.draft)) this.sends(answer);
       return answer;
     };
     const isPaid = verbOf(typeof what === "string" ? what : what.command) === "continue";
@@ -268,7 +269,7 @@ export class TreePage extends EventTarget {
     return this.presses.send(JSON.stringify([what, how.at ?? this.position]), send, isPaid ? DOUBLE_MS : 0);
   }
 
-  /** @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: import("../live/draft-storage.js").Place, act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} how
+  /** @param {import("../live/calls.js").Said} what @param {{at?: string, follow?: boolean, quiet?: boolean, draft?: Carried | Carried[], act?: import("../live/outbox.js").ActOf, then?: import("../live/calls.js").Said[], key?: string}} how
    * @returns {Promise<Answer>} */
   async sayNow(what, { at = this.position, follow = true, quiet = false, draft, act, then, key }) {
     try {
@@ -278,7 +279,7 @@ export class TreePage extends EventTarget {
       const carried = draft ? await handOver(this.drafts, draft) : undefined;
       const answer = await this.outbox.send(what, at, carried, act, then, key);
       // What was typed behind a text belongs behind it.
-      if (draft?.kind === "buffer" && typeof what !== "string") this.carryBehind(draft, answer.position, at);
+      if (isOfBuffer(draft) && typeof what !== "string") this.carryBehind(draft, answer.position, at);
       // What was edited is read on its branch, whose texts may be as long as halves of a split.
       if (follow && answer.position) this.follow(answer.position, at, verbOf(typeof what === "string" ? what : what.command) === "edit");
       this.emit("said", Object.assign(message, { answer }));
@@ -312,6 +313,10 @@ export class TreePage extends EventTarget {
   /** @param {string} name @param {any} [detail] */
   emit = (name, detail) => this.dispatchEvent(new CustomEvent(name, { detail }));
 }
+
+/** Whether a line carries what was typed behind a text. @param {Carried | Carried[]} [draft]
+ * @returns {draft is Carried} */
+const isOfBuffer = (draft) => draft !== undefined && !Array.isArray(draft) && draft.kind === "buffer";
 
 /** The page that an element belongs to. @returns {TreePage} */
 export function pageOf() {
