@@ -103,6 +103,10 @@ def test_all_texts_are_counted_and_those_the_reader_asked_for_are_no_news(
     assert [(person.name, person.said) for person in shown.people] == [("Muse", "wrote 130 texts")]
     mine = news_of(actor, tree, place(actor, tree), most=12, asked=Generation.objects.all())
     assert mine is None
+    # The list of trees counts the same.
+    assert counts_of(actor, [tree], asked=Generation.objects.all()) == {}
+    own = Generation.objects.filter(asked_by=actor.participant)
+    assert counts_of(actor, [tree], asked=own) == {tree.pk: 100}
 
 
 def test_looking_never_goes_back_nor_beyond_what_there_is(actor: Actor, tree: Tree) -> None:

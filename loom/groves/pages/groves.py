@@ -44,6 +44,7 @@ from loom.trees.models import Node, Tree, Workspace
 from loom.trees.queries.beginnings import BegunText, beginnings_of
 from loom.trees.queries.event_log import counts_of
 from loom.trees.queries.lookup import PARTS, rows_of
+from loom.turns.models import Generation
 from loom.workspace.commands import saved
 
 WORDS = 200
@@ -103,7 +104,8 @@ def rows_shown(actor: Actor, trees: Sequence[Tree], cast: Mapping[str, Who]) -> 
     firsts = _openings(trees)
     tags = tag_queries.tags_on(trees)
     here = viewers_by_tree(trees, cast)
-    fresh = counts_of(actor, trees)
+    asked = Generation.objects.filter(asked_by=actor.participant.pk)
+    fresh = counts_of(actor, trees, asked=asked)
     begun = beginnings_of(trees, most=SHAPED)
     writers = _writers(actor, trees, begun, cast)
     return [

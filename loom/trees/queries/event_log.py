@@ -349,14 +349,7 @@ def news_of(
     stream = Stream.objects.filter(name=f"tree:{tree.uid}").first()
     if stream is None or stream.head <= workspace.seen_seq:
         return None
-    rows = Event.objects.filter(stream=stream, kind__in=KINDS)
-    rows = rows.filter(seq__gt=max(workspace.seen_seq, stream.head - REACH))
-    rows = rows.exclude(actor=actor.participant.uid)
-    if asked is not None:
-        added = Node.objects.filter(tree=tree, local_id=OuterRef("added")).order_by()
-        rows = rows.annotate(added=KT("payload__node__id"))
-        rows = rows.annotate(generation=Subquery(added.values("generation_uid")[:1]))
-        rows = rows.exclude(Exists(asked.filter(uid=OuterRef("generation"))))
+    rows = _unseen(actor, workspace, stream, asked)
     events = tuple(rows.order_by("-seq")[:most])
     if not events:
         return None
@@ -374,28 +367,45 @@ def news_of(
     return News(workspace.seen_at, by, events, is_more)
 
 
+def _unseen(
+    actor: Actor, workspace: Workspace, stream: Stream, asked: QuerySet[Any] | None
+) -> QuerySet[Event]:
+    """The events of others since the actor last looked at a tree, without the texts of what is in
+    `asked`."""
+    rows = Event.objects.filter(stream=stream, kind__in=KINDS)
+    rows = rows.filter(seq__gt=max(workspace.seen_seq, stream.head - REACH))
+    rows = rows.exclude(actor=actor.participant.uid)
+    if asked is None:
+        return rows
+    added = Node.objects.filter(tree=workspace.tree_id, local_id=OuterRef("added")).order_by()
+    rows = rows.annotate(added=KT("payload__node__id"))
+    rows = rows.annotate(generation=Subquery(added.values("generation_uid")[:1]))
+    return rows.exclude(Exists(asked.filter(uid=OuterRef("generation"))))
+
+
 _COUNT = """SELECT tree, COUNT(*) FROM ({parts}) AS every GROUP BY tree"""
-_PART = """SELECT * FROM (SELECT {tree} AS tree FROM engine_event
-    WHERE stream_id = %s AND seq > %s AND actor <> %s AND kind IN ({kinds})
-    ORDER BY seq DESC LIMIT {most}) AS one{tree}"""
+_PART = """SELECT {tree} AS tree FROM ({rows}) AS one{tree}"""
 
 
-def counts_of(actor: Actor, trees: Iterable[Tree]) -> dict[int, int]:
+def counts_of(
+    actor: Actor, trees: Iterable[Tree], *, asked: QuerySet[Any] | None = None
+) -> dict[int, int]:
     """The number of changes by others in each tree since the actor last looked at it, at most
-    MOST, by the tree's row id; trees that they never looked at are left out. At most three
-    queries."""
+    MOST, by the tree's row id; trees that they never looked at are left out. `asked` as for
+    `news_of`. At most three queries."""
     own = Workspace.objects.filter(
         participant=actor.participant, tree__in=list(trees), seen_at__isnull=False
     ).select_related("tree")
     seen = {f"tree:{workspace.tree.uid}": workspace for workspace in own}
-    heads = Stream.objects.filter(name__in=seen).values_list("name", "id", "head")
-    parts, params = [], []
-    for name, stream, head in heads:
-        workspace = seen[name]
-        if head > workspace.seen_seq:
-            kinds = ", ".join(["%s"] * len(KINDS))
-            parts.append(_PART.format(tree=workspace.tree_id, kinds=kinds, most=MOST))
-            params += [stream, max(workspace.seen_seq, head - REACH), actor.participant.uid, *KINDS]
+    parts: list[str] = []
+    params: list[Any] = []
+    for stream in Stream.objects.filter(name__in=seen):
+        workspace = seen[stream.name]
+        if stream.head > workspace.seen_seq:
+            rows = _unseen(actor, workspace, stream, asked).order_by("-seq").values("seq")[:MOST]
+            sql, given = rows.query.sql_with_params()
+            parts.append(_PART.format(tree=workspace.tree_id, rows=sql))
+            params += given
     if not parts:
         return {}
     return {int(key): int(many) for key, many in fetch(_count(parts), params)}
