@@ -66,7 +66,12 @@ export class Joining {
       if (slot !== place) all.flags[place] |= all.flags[slot] & ~VERSION_PRUNED;
     });
     all.orders = ordersOf(all, this.ordinals, this.said);
-    all.rests = [...wholes].filter(([place, whole]) => whole >= 0 && wholes.get(all.parents[place] ?? -1) === whole);
+    // Both halves of a split are as long as what was split. An edit that became a branch has two halves as well.
+    const { parents, lengths } = all;
+    all.rests = [...wholes].filter(([place, whole]) => {
+      const above = parents[place] ?? -1;
+      return whole >= 0 && wholes.get(above) === whole && lengths[above] + lengths[place] === lengths[whole];
+    });
     return all;
   }
 }

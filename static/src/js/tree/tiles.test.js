@@ -30,3 +30,12 @@ test("siblings keep the order that their places say", () => {
   const skeleton = joined(head, [tile(1, [["root", 0], ["a", 1], ["b", 2], ["c", 3]], { places })]);
   assert.deepEqual(skeleton.orders, [[0, [1, 3, 2]]]);
 });
+
+test("halves of a split lead to what follows it, and those of an edit that became a branch do not", () => {
+  const head = { seq: 7, tiles: 1, flags: [] };
+  const rows = [["root", 0], ["a", 1], ["b", 1], ["a1", 3], ["a2", 1], ["e1", 5], ["e2", 1]];
+  const wholes = [[4, 2], [5, 2], [6, 2], [7, 2]];
+  const lengths = [0, 10, 5, 4, 6, 4, 8].join(",");
+  const { rests } = joined(head, [tile(1, rows, { wholes, lengths })]);
+  assert.deepEqual(rests, [[4, 1]]);
+});
