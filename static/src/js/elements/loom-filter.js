@@ -18,6 +18,7 @@ export class LoomFilter extends HTMLElement {
     this.closest("nav")?.addEventListener("pane", () => this.fit(), { signal });
     // Who has written here is told by all texts: they are gone through when somebody looks.
     this.details?.addEventListener("toggle", () => this.offerAuthors(), { signal });
+    this.page.addEventListener("store", () => this.details?.open && this.offerAuthors(), { signal });
     this.offerAuthors();
     this.offerTags();
   }
@@ -64,7 +65,8 @@ export class LoomFilter extends HTMLElement {
     const { page, author } = this;
     if (!page || !author) return;
     const chosen = page.filter.wish.author;
-    const wrote = page.store && new Set(page.store.authors);
+    // The root has no words: who made the tree may have written none.
+    const wrote = page.store && new Set(page.store.authors.filter((_, place) => page.store?.parents[place] !== null));
     const people = [...page.cast.values()].filter(({ id }) => !wrote || wrote.has(id) || id === chosen);
     author.replaceChildren(make("option", { value: "", textContent: t("anybody") }), ...people.map(({ id, name }) => make("option", { value: id, textContent: name })));
     author.value = chosen;

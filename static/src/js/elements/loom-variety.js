@@ -73,7 +73,10 @@ export class LoomVariety extends HTMLElement {
     if (link.textContent !== this.said.words) link.textContent = this.said.words;
     // Those that have no card here are on that page as well.
     const rest = this.weave()?.querySelector("[data-act=outline]");
-    if (!rest || rest.parentElement?.querySelector("a")) return;
+    if (!rest) return;
+    // The paragraph stays where the cards become those of another point.
+    const old = rest.parentElement?.querySelector("a");
+    if (old) return old.setAttribute("href", this.address());
     const all = Object.assign(document.createElement("a"), { textContent: t("Skim them side by side") });
     all.setAttribute("href", this.address());
     rest.after(" ", all);

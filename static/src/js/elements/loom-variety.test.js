@@ -14,4 +14,7 @@ test("candidates that have no card are led to on the page of all", () => {
   element.put();
   const links = [...document.querySelectorAll("p > a")];
   assert.deepEqual(links.map((link) => link.getAttribute("href")), ["/trees/t/candidates/n1"]);
+  document.querySelector("[data-weave]").dataset.point = "n2";
+  element.put();
+  assert.deepEqual(links.map((link) => link.getAttribute("href")), ["/trees/t/candidates/n2"]);
 });
