@@ -16,6 +16,7 @@ import { composer } from "../tree/actions.js";
 import { askWhich, placeAt } from "../tree/page-drafts.js";
 import { editorModule } from "../tree/editor-loader.js";
 import { pageOf } from "../tree/page.js";
+import { heldUp } from "../tree/pruned-place.js";
 import { t } from "../t.js";
 
 /** @typedef {import("../editor/open.js").BufferEditor} BufferEditor */
@@ -32,7 +33,7 @@ export class LoomBuffer extends HTMLElement {
   /** @type {number | undefined} steps of typing that could be undone when a candidate was taken that was coming */
   awaited;
   syncs = new Newest();
-  /** @type {{way: "undo" | "redo", isMove: boolean} | undefined} an act that was undone or redone, whose text is not drawn yet */
+  /** @type {{way: "undo" | "redo", isMove: boolean, until: number} | undefined} an act that was undone or redone, whose text is not drawn yet; `until`: its last event */
   turned;
   /** the position whose text did not come */
   lacking = "";
@@ -95,15 +96,22 @@ export class LoomBuffer extends HTMLElement {
     page.emit("book");
     page.addEventListener("taken", (event) => this.taken(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("awaited", () => (this.awaited = editor.step()), { signal });
-    page.addEventListener("moved", () => this.moved(), { signal });
+    page.addEventListener("moved", (event) => this.moved(/** @type {CustomEvent} */ (event).detail), { signal });
     page.addEventListener("carrying", (event) => this.carried(/** @type {CustomEvent} */ (event).detail), { signal });
     for (const name of ["changed", "store", "redraw"]) page.addEventListener(name, () => this.soon(), { signal });
+    page.addEventListener("event", () => this.turned && this.soon(), { signal });
     page.addEventListener("state", (event) => this.stated(/** @type {CustomEvent} */ (event).detail.state), { signal });
     page.drafts.addEventListener("draft", (event) => this.heard(/** @type {CustomEvent} */ (event).detail), { signal });
-    page.drafts.addEventListener("saved", (event) => this.bar?.keep(editor.tail, /** @type {CustomEvent} */ (event).detail, page.drafts.isRefused), { signal });
+    page.drafts.addEventListener("saved", () => this.kept(), { signal });
     askWhich(page.drafts, this, (place) => this.isHere(place), signal);
     const off = page.events.on("node.added", ({ payload, actor = "" }) => this.saving?.newer(payload.node, actor));
     signal.addEventListener("abort", off);
+  }
+
+  /** Says whether the server has what is written behind the text. */
+  kept() {
+    const { editor, page, place } = this;
+    if (editor && page && place) this.bar?.keep(editor.tail, page.drafts.isKept(place), page.drafts.isRefused(place));
   }
 
   /** Shows edits that were typed before and not saved in their nodes again. */
@@ -213,6 +221,8 @@ export class LoomBuffer extends HTMLElement {
   /** Sends what is written here, and asks for continuations where the caret is.
    * @param {string} action "respond" or "continue" */
   async go(action) {
+    const held = this.page ? heldUp(this.page) : "";
+    if (held) return void composer()?.answer(held, true);
     this.keep();
     // What was typed since a candidate was taken comes behind its text.
     if (this.tailThen !== undefined && !(await this.isDrawn())) {
@@ -251,9 +261,10 @@ export class LoomBuffer extends HTMLElement {
   }
 
   /** An act is undone or redone: the caret goes where that changes the text, as soon as it is drawn.
-   * @param {"undo" | "redo"} way @param {import("../tree/undo.js").Act} act */
-  turns(way, { from, to, swap }) {
-    this.turned = { way, isMove: from !== to };
+   * @param {"undo" | "redo"} way @param {import("../tree/undo.js").Act} act @param {number} [until] its last event */
+  turns(way, { from, to, swap }, until = 0) {
+    this.turned = { way, isMove: from !== to, until };
+    this.soon(); // it may be drawn already, or change no text
     if (!swap || !this.editor || !this.place || !this.page) return;
     if (this.typing) this.keep();
     const [now, then] = way === "undo" ? [swap[1], swap[0]] : swap;
@@ -343,7 +354,9 @@ export class LoomBuffer extends HTMLElement {
     if (there) editor.put(editor.ids.length, editor.tail + there);
   }
 
-  moved() {
+  /** @param {{isHeld?: boolean}} [how] isHeld: by undo or redo */
+  moved({ isHeld = false } = {}) {
+    if (!isHeld) this.turned = undefined;
     if (this.page?.isPast) return;
     const left = this.saving?.left("") ?? [];
     if (left.length) void this.saving?.leave(left, false);
@@ -381,6 +394,8 @@ export class LoomBuffer extends HTMLElement {
     if (isNew && (this.tries = (this.tries ?? 0) + 1) < TRIES) return this.soon();
     this.tries = 0;
     const number = this.syncs.ask();
+    // Once all that an act did is in the tree's shape, a later change of the text is not its.
+    const turned = this.turned && this.turned.until <= page.events.seq ? this.turned : undefined;
     try {
       const now = await leaves.path(position);
       this.lacking = "";
@@ -413,6 +428,7 @@ export class LoomBuffer extends HTMLElement {
       const before = this.turned ? editor.text : "";
       this.still(draw);
       if (this.turned) this.showTurned(before, head);
+      if (turned && this.turned === turned) this.turned = undefined;
       if (isElsewhere) page.whereabouts.share(editor.tail);
       this.tell();
       this.writing?.soon();

@@ -42,7 +42,7 @@ function buffer({ path = async (id) => [leaf("n1"), leaf(id)].filter(({ id: node
   const kept = new Map();
   const name = ({ kind, slot }) => `${kind} ${slot}`;
   const drafts = Object.assign(new EventTarget(), { of: (where) => kept.get(name(where)) ?? "", write: (where, text) => kept.set(name(where), text), cut: (where) => kept.set(name(where), "(cut)"), isCut: () => false, isInHand: () => false, slots: () => new Set() });
-  const store = { slotOf: (id) => Number(id.slice(1)), ids: ["n0", "n1", "n2", "n3"] };
+  const store = { slotOf: (id) => Number(id.slice(1)), pathTo: () => [], isPruned: () => false, ids: ["n0", "n1", "n2", "n3"] };
   const page = treePage({ drafts, store, can: {}, acts: { forget() {}, amend() {}, isTypedLast: () => true, isTypingNext: () => false }, ...values });
   const element = place(LoomBuffer);
   Object.assign(element, {
@@ -289,4 +289,65 @@ test("a passage that was cut out is kept as that, and is cut out when its text i
   element.restore();
   element.heard({ kind: "edit", slot: "n1" });
   assert.deepEqual(editor.shown, [[0, ""], [0, ""]]);
+});
+
+/** A buffer whose whole text a test sets, and where its caret was led. */
+function turnedBuffer() {
+  const made = buffer();
+  const { editor, page } = made;
+  const led = [];
+  page.events.seq = 5;
+  Object.assign(editor, { text: "One. Two.", head: 0, showPlace: (at) => led.push(at) });
+  const change = (text) => (editor.update = () => (editor.text = text));
+  return { ...made, led, change };
+}
+
+test("undo leads to what it changes in the text, once all of it is here", async () => {
+  const { element, page, led, change } = turnedBuffer();
+  element.turns("undo", { verb: "edit", from: "n1", to: "n1" }, 6);
+  await element.sync();
+  page.events.seq = 6;
+  change("One! Two.");
+  await element.sync();
+  assert.deepEqual(led, [4]);
+});
+
+test("undo of what is no text leads nowhere when somebody changes the text later", async () => {
+  const { element, led, change } = turnedBuffer();
+  element.turns("undo", { verb: "tag", from: "n1", to: "n1" }, 5);
+  await element.sync();
+  change("One! Two.");
+  await element.sync();
+  assert.deepEqual(led, []);
+});
+
+test("who goes to another text after undo is not led into the difference", () => {
+  const { element } = turnedBuffer();
+  element.turns("undo", { verb: "edit", from: "n1", to: "n2" }, 9);
+  element.moved({ isHeld: true });
+  assert.ok(element.turned);
+  element.moved({});
+  assert.equal(element.turned, undefined);
+});
+
+test("below a pruned text neither Add nor the key that continues sends anything", async () => {
+  const { element, page } = buffer();
+  const said = [];
+  document.body.append(Object.assign(document.createElement("loom-composer"), { answer: (...words) => said.push(words) }));
+  const sent = [];
+  Object.assign(element.saving, { all: () => sent.push("all"), continueHere: () => sent.push("continue") });
+  Object.assign(page.store, { pathTo: () => [1], isPruned: () => true });
+  for (const action of ["respond", "continue"]) await element.go(action);
+  assert.deepEqual([sent, said.length], [[], 2]);
+  assert.match(said[0][0], /was pruned/);
+});
+
+test("what is said of the words behind the text is of their own draft", () => {
+  const { element, page, editor } = buffer();
+  const told = [];
+  element.bar.keep = (...words) => told.push(words);
+  editor.tail = "Words";
+  Object.assign(page.drafts, { isKept: ({ kind }) => kind === "buffer", isRefused: ({ kind }) => kind !== "buffer" });
+  element.kept();
+  assert.deepEqual(told, [["Words", true, false]]);
 });

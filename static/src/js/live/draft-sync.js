@@ -170,6 +170,7 @@ export class Drafts extends EventTarget {
     this.timers.delete(name);
     const entry = this.entry(name);
     const text = whole(name, entry);
+    if (text === entry.agreed) this.refused.delete(name);
     if (text === entry.agreed || this.flying.has(name)) return this.tell("saved", this.isQuiet());
     this.flying.set(name, text);
     let again = 0;
@@ -272,9 +273,16 @@ export class Drafts extends EventTarget {
     return ![...this.entries].some(([name, entry]) => whole(name, entry) !== entry.agreed);
   }
 
-  /** Whether the server has refused some of it for good: it is in this browser alone. */
-  get isRefused() {
-    return this.refused.size > 0;
+  /** Whether the server has what was typed at a place. @param {Place} place */
+  isKept(place) {
+    const name = nameOf(place);
+    const entry = this.entry(name);
+    return whole(name, entry) === entry.agreed;
+  }
+
+  /** Whether the server has refused it for good: it is in this browser alone. @param {Place} place */
+  isRefused(place) {
+    return this.refused.has(nameOf(place));
   }
 
   tell(/** @type {string} */ name, /** @type {unknown} */ detail) {

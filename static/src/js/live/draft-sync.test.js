@@ -85,11 +85,11 @@ test("what the server refuses for good is said to be in this browser alone, unti
   const drafts = new Drafts(at, { store: storage(), name: "me" });
   drafts.write(PLACE, "as a reader");
   await drafts.flush(PLACE);
-  assert.deepEqual([drafts.isQuiet(), drafts.isRefused], [false, true]);
+  assert.deepEqual([drafts.isQuiet(), drafts.isRefused(PLACE)], [false, true]);
   at.keep = keep;
   drafts.write(PLACE, "as a writer again");
   await drafts.flush(PLACE);
-  assert.deepEqual([drafts.isQuiet(), drafts.isRefused], [true, false]);
+  assert.deepEqual([drafts.isQuiet(), drafts.isRefused(PLACE)], [true, false]);
 });
 
 test("two tabs that both typed are asked, not overwritten", async () => {
@@ -364,4 +364,17 @@ test("another device's wording of a passage that was cut out here is a choice", 
   assert.equal(contests.length, 1);
   drafts.decide(EDIT, "theirs");
   assert.deepEqual([drafts.isCut(EDIT), drafts.of(EDIT)], [false, "theirs"]);
+});
+
+test("a text that the server refused and that is discarded says nothing of later ones", async () => {
+  const at = server();
+  const drafts = new Drafts(at);
+  at.keep = async () => Promise.reject(new Refused({ code: "LIMIT_EXCEEDED", message: "Too many." }, 422));
+  drafts.write(PLACE, "refused");
+  await drafts.flush(PLACE);
+  assert.equal(drafts.isRefused(PLACE), true);
+  assert.deepEqual([drafts.isRefused(EDIT), drafts.isKept(EDIT)], [false, true]);
+  drafts.discard(PLACE);
+  await drafts.flush(PLACE);
+  assert.deepEqual([drafts.isRefused(PLACE), drafts.isKept(PLACE)], [false, true]);
 });

@@ -13,7 +13,7 @@ import { asBody } from "./calls.js";
 /** One step of an undo. @typedef {{verb?: string, action?: string, act?: string, turn?: string, by?: string, role?: string, who?: string}} Undone */
 /** What only the words of a reply tell a person (docs/model.md §14.3.3).
  * @typedef {{saved_as?: string, accepted?: string, rating?: string, marked?: boolean, kept?: boolean, task?: string, claim?: string, evidence?: string, quote?: string, answered?: string, undone?: Undone[]}} Did */
-/** @typedef {{reply: string, did?: Did, canonical: string, position: string, refs: string[], generations: string[], events: number[], step: number}} Answer */
+/** @typedef {{reply: string, did?: Did, canonical: string, position: string, refs: string[], generations: string[], stream?: string, events: number[], step: number}} Answer */
 
 /** A key that no other request has. */
 export function newKey() {

@@ -20,9 +20,14 @@ import { rightsOf } from "./status-text.js";
  * that were taken before it was accepted whole; `swap`: what was typed behind the text, before and after words were replaced everywhere */
 
 const MOST = 200;
+const TRIES = 25; // looks at whether the events of an answer are here
+const TRY_MS = 20;
 
 /** Whether it puts a text together from others: nobody typed that. @param {import("../live/calls.js").Said} [said] */
 const isOfParts = (said) => typeof said === "object" && said.args.role === "parts";
+
+/** The last event of an answer in its tree; 0 where its events are of another stream. @param {import("./page.js").Answer} answer */
+const lastOf = ({ stream, events }) => (stream?.startsWith("tree:") ? Math.max(0, ...events) : 0);
 
 export class Acts {
   /** @type {() => Mark | undefined} how much is typed, where there is an editor */
@@ -31,7 +36,7 @@ export class Acts {
   before = () => Promise.resolve();
   /** Waits until the text of the position is drawn. @type {() => Promise<unknown>} */
   drawn = () => Promise.resolve();
-  /** Told of an act that is about to be undone or redone. @type {(way: "undo" | "redo", act: Act) => void} */
+  /** Told of an act that is about to be undone or redone. @type {(way: "undo" | "redo", act: Act, until?: number) => void} until: its last event */
   turns = () => {};
   /** @type {WeakMap<object, {from: string, mark: Mark | undefined}>} how it was when a line was given */
   given = new WeakMap();
@@ -216,6 +221,13 @@ export class Acts {
     this.keep(acts);
   }
 
+  /** Waits until the tree's shape has what was undone or redone, but not for ever: the answer may come before its
+   * events, and which version is current would be read from before them. @param {import("./page.js").Answer} answer */
+  async caughtUp(answer) {
+    const { events } = this.page;
+    for (let tries = 0; tries < TRIES && events.seq < lastOf(answer); tries += 1) await new Promise((done) => setTimeout(done, TRY_MS));
+  }
+
   /** Keeps an act that was undone. @param {Act} act */
   async took(act) {
     await this.drawn();
@@ -237,8 +249,9 @@ export class Acts {
     const text = act.made ? await this.textOf(act.made) : "";
     const answer = await this.say(call("undo", { ref: `step:${act.step}` }), false, putBack);
     if (!answer) return true;
+    await this.caughtUp(answer);
     if (text) this.giveBack(act, text);
-    this.turns("undo", act);
+    this.turns("undo", act, lastOf(answer));
     if (answer.position !== at || this.isAt(act.to)) this.leave(this.isAt(act.from, answer.position) ? answer.position : this.selected(act.from), true);
     await this.took(act);
     return true;
@@ -278,10 +291,11 @@ export class Acts {
     const wasThere = this.isAt(act.from);
     const answer = await this.say(call("redo"), false, putBack);
     if (!answer) return;
+    await this.caughtUp(answer);
     const place = placeAt(this.page, "buffer", act.from);
     const draft = this.page.drafts.of(place);
     if (text && draft.startsWith(text)) this.page.drafts.write(place, draft.slice(text.length));
-    this.turns("redo", act);
+    this.turns("redo", act, lastOf(answer));
     // What was undone may have been elsewhere: redo leads to where it is.
     if (wasThere || !this.page.store?.hasOnPath(this.page.position, [act.to])) this.page.go(this.selected(act.to), { isHeld: true });
     await this.again(act);

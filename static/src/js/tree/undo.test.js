@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout as soon } from "node:timers/promises";
 import { freshPage, settled, treePage } from "../testing/dom.js";
 import { LoomToast } from "../elements/loom-toast.js";
 import { Refused } from "../live/api.js";
@@ -93,4 +94,26 @@ test("redo leads back to where it was done, and an accepted candidate is redone"
   assert.deepEqual(places, ["n2", "n2", "n3"]);
   assert.equal(document.querySelector("loom-toast span").textContent, "Redone: accepting a candidate");
   assert.equal(document.querySelector("loom-toast button").textContent, "Undo");
+});
+
+test("redo leads to the version that is current once its events are here, though the answer came before", async () => {
+  freshPage("<loom-toast></loom-toast>");
+  const answer = { canonical: "→ redo", reply: "", stream: "tree:t", events: [6], step: 9, position: "n1", refs: [] };
+  const went = [];
+  const page = treePage({ say: async () => answer, go: (id) => went.push(id) });
+  const store = { slotOf: () => 1, ids: ["n0", "n1"], selected: () => (page.events.seq < 6 ? "n1" : "n2"), hasOnPath: () => true };
+  Object.assign(page, { store });
+  Object.assign(page.drafts, { of: () => "" });
+  page.events.seq = 5;
+  const own = new Acts(page, localStorage);
+  own.keep({ done: [], undone: [{ verb: "edit", step: 9, from: "n1", to: "n2" }] });
+  const told = [];
+  own.turns = (...words) => told.push([words[0], words[2]]);
+  let isDone = false;
+  own.redo().then(() => (isDone = true));
+  await settled();
+  assert.deepEqual(went, []);
+  page.events.seq = 6;
+  while (!isDone) await soon(1); // its own timers keep no test alive
+  assert.deepEqual([went, told], [["n2"], [["redo", 6]]]);
 });
