@@ -20,8 +20,8 @@ import { paintedBy } from "./leaves.js";
 /**
  * `why`: what is said; `other`: the newer text; `isOvertaken`: somebody saved a version first; `mayPass`: it may go well later.
  * @typedef {{id: string, text: string, why: {message: string, hint: string}, other?: string, isOvertaken: boolean, mayPass: boolean}} Held an edit that was refused
- * `slots`: from the first to the last passage; `texts`: what was typed, by slot; `refs`: the nodes it became.
- * @typedef {{slots: string[], texts: Map<string, string>, refs: string[]}} Branch
+ * `span`: the texts from the first to the last passage, by slot; `texts`: those of them that were typed; `refs`: the nodes they became.
+ * @typedef {{span: Map<string, string>, texts: Map<string, string>, refs: string[]}} Branch
  */
 
 const LATER_MS = 200;
@@ -126,9 +126,9 @@ export class Saving {
   edits() {
     return this.queue(async () => {
       const pending = this.pending();
-      const overtaken = pending.find((draft) => this.isHeld(draft) && this.no.get(draft.slot)?.isOvertaken);
-      if (overtaken && pending.every((draft) => this.isHeld(draft))) return this.sayAgain(overtaken);
-      await this.saveEdits(pending.filter((draft) => !(this.isHeld(draft) && this.no.get(draft.slot)?.isOvertaken)));
+      const free = pending.filter((draft) => !(this.isHeld(draft) && this.no.get(draft.slot)?.isOvertaken));
+      if (pending.length && !free.length) return this.sayAgain(pending[0]);
+      await this.saveEdits(free);
     });
   }
 
@@ -137,7 +137,7 @@ export class Saving {
   leave(which, follow = true) {
     const slots = new Set(which.map(({ slot }) => slot));
     // What was typed on in a passage that became a branch meanwhile goes on there.
-    const isBranched = (/** @type {Stretch} */ { slot }) => this.branches.some((branch) => branch.slots.includes(slot));
+    const isBranched = (/** @type {Stretch} */ { slot }) => this.branches.some((branch) => branch.span.has(slot));
     return this.queue(() => this.saveEdits(this.pending().filter((draft) => slots.has(draft.slot) && !this.isHeld(draft) && !isBranched(draft)), follow));
   }
 
@@ -185,9 +185,11 @@ export class Saving {
     this.editor.replaced = null;
     for (const { slot, text } of passages) this.sending.set(slot, text);
     try {
-      if (way === "fork") await this.saveBranch(passages, act, follow);
-      else for (const stretch of passages) await this.saveVersion(stretch, act);
-      if (replaced && replaced.tail !== replaced.tailNow) this.page.acts.amend({ swap: [replaced.tail, replaced.tailNow] });
+      let saved = 0;
+      if (way === "fork") saved = Number(await this.saveBranch(passages, act, follow));
+      else for (const stretch of passages) saved += Number(await this.saveVersion(stretch, act));
+      // Where nothing was saved, the last act is another one.
+      if (saved && replaced && replaced.tail !== replaced.tailNow) this.page.acts.amend({ swap: [replaced.tail, replaced.tailNow] });
     } finally {
       this.sending.clear();
       this.host.keep();
@@ -202,7 +204,7 @@ export class Saving {
     return now ? tn("replaced {old} by {now} in {n} passage", "replaced {old} by {now} in {n} passages", n, { old, now }) : tn("removed {old} from {n} passage", "removed {old} from {n} passages", n, { old });
   }
 
-  /** @param {Stretch} stretch @param {import("../live/outbox.js").ActOf} [act] */
+  /** @param {Stretch} stretch @param {import("../live/outbox.js").ActOf} [act] @returns {Promise<boolean>} whether it was saved */
   async saveVersion(stretch, act) {
     const { id, slot, text, place } = stretch;
     try {
@@ -212,9 +214,11 @@ export class Saving {
       this.host.leaves?.add(added);
       this.editor.settle(slot, added);
       this.no.delete(slot);
+      return true;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.refused(error, stretch);
+      return false;
     } finally {
       this.sending.delete(slot);
     }
@@ -222,7 +226,8 @@ export class Saving {
 
   /** Saves edits as one branch. Of several passages it has all from the first to the last that was edited, put together
    * from them. The text of the branch is drawn later: until then, what was saved stays as it is.
-   * @param {Stretch[]} passages @param {import("../live/outbox.js").ActOf} [act] @param {boolean} [follow] */
+   * @param {Stretch[]} passages @param {import("../live/outbox.js").ActOf} [act] @param {boolean} [follow]
+   * @returns {Promise<boolean>} whether it was saved */
   async saveBranch(passages, act, follow = true) {
     const { page, editor } = this;
     const [first, last] = [passages[0], passages[passages.length - 1]];
@@ -235,13 +240,15 @@ export class Saving {
     try {
       const answer = await page.say(command, { quiet: true, draft: drafts, act, follow });
       this.forks += 1;
-      this.branches.push({ slots: span.map(({ slot }) => slot), texts: new Map(passages.map(({ slot, text }) => [slot, text])), refs: answer.refs });
+      this.branches.push({ span: new Map(span.map(({ slot, text }) => [slot, text])), texts: new Map(passages.map(({ slot, text }) => [slot, text])), refs: answer.refs });
       for (const { slot } of passages) this.no.delete(slot);
       if (follow) this.led = answer.position;
       else page.arrivals.again(); // the reader is elsewhere than the branch
+      return true;
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       this.refused(error, first);
+      return false;
     }
   }
 
@@ -253,15 +260,15 @@ export class Saving {
     const stored = new Set();
     /** @type {{id: string, text: string}[]} */
     const typed = [];
-    for (const { slots, texts, refs } of this.branches) {
+    for (const { span, texts, refs } of this.branches) {
       const nodes = editor.book.nodes.map((node, place) => ({ ...node, place }));
-      const now = nodes.filter(({ slot }) => slots.includes(slot)).map(({ place }) => editor.stretch(place));
-      const isSame = now.every(({ slot, text }) => !texts.has(slot) || texts.get(slot) === text);
+      const now = nodes.filter(({ slot }) => span.has(slot)).map(({ place }) => editor.stretch(place));
+      const isSame = now.every(({ slot, text }) => span.get(slot) === text);
       // What a text was only added to stays above what was added.
-      const into = leaves.filter(({ id, slot }) => refs.includes(id) || slots.includes(slot));
+      const into = leaves.filter(({ id, slot }) => refs.includes(id) || span.has(slot));
       const isHere = refs.every((ref) => leaves.some(({ id }) => id === ref));
       if (!isSame && !isHere) continue;
-      for (const { slot } of now) if (texts.has(slot)) stored.add(slot);
+      for (const { slot, text } of now) if (texts.has(slot) || span.get(slot) !== text) stored.add(slot);
       if (isSame) continue;
       const texted = spread(into.map(({ text }) => text), now.map(({ text }) => text).join(""));
       into.forEach(({ id, text }, place) => texted[place] !== text && typed.push({ id, text: texted[place] }));
@@ -416,6 +423,8 @@ export class Saving {
     const wentWell = await this.all(calls, key);
     if (!wentWell) return;
     const isEnd = this.forks !== before || (spot.isTail && spot.offset === codePoints(spot.text));
+    // A split counts in the stored text: in one that is not saved it would be at another place. `all` has said so.
+    if (!isEnd && this.pending().some((draft) => draft.slot === spot.slot && this.isHeld(draft))) return;
     await this.queue(async () => {
       if (isEnd) await this.ask(this.end().at, { calls, key });
       else {

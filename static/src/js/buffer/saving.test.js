@@ -109,6 +109,7 @@ function passages(typed, values = {}) {
   const stretches = texts.map((text, place) => ({ place, id: `n${place + 1}`, slot: `n${place + 1}`, from: 0, text: typed[place] ?? text }));
   const said = [];
   const carried = [];
+  const amended = [];
   let answers = 0;
   const say = async (what, how) => {
     said.push([what.command, what.args, how.follow]);
@@ -118,7 +119,7 @@ function passages(typed, values = {}) {
     return { refs: [`b${(answers += 1)}`], position: `b${answers}`, generations: [] };
   };
   const store = { ids: ["n0", "n1", "n2", "n3"], authors: [], slotOf: () => null, versionsOf: () => [] };
-  const page = treePage({ say, store, acts: { amend() {} }, arrivals: { again() {} }, settings: { me: "ada", edits: "ask" } });
+  const page = treePage({ say, store, acts: { amend: (more) => amended.push(more) }, arrivals: { again() {} }, settings: { me: "ada", edits: "ask" } });
   const settled = new Set();
   const touched = () => stretches.filter(({ slot, place, text }) => text !== texts[place] && !settled.has(slot));
   const editor = { tail: values.tail ?? "", ids: ["n1", "n2", "n3"], book: { nodes: stretches, pieces: [] }, replaced: null, touched, stretch: (place) => stretches[place], settle: (slot) => settled.add(slot), sayAt() {}, sendTail: () => (editor.tail = ""), takeBack() {}, focus() {}, spot: () => ({ isTail: true, offset: 0, text: "", slot: "n3" }) };
@@ -126,7 +127,7 @@ function passages(typed, values = {}) {
   const host = { isConnected: true, soon() {}, keep() {}, leaves: { known, add() {}, take() {} } };
   host.bar = new EditBar(document.getElementById("book"), editor);
   const saving = new Saving(host, page, editor);
-  return { saving, said, carried, stretches, host, page, editor };
+  return { saving, said, carried, amended, stretches, host, page, editor };
 }
 
 test("an edit that was saved as a branch is sent once, however often it is left before that is drawn", async () => {
@@ -248,5 +249,44 @@ for (const way of ["fork", "version"]) {
     } });
     await saving.edits();
     assert.deepEqual(kept, [true, false]);
+  });
+}
+
+test("no text is split for Continue in a passage whose edit is not saved", async () => {
+  const { saving, said, editor } = passages({ 1: " Two words." }, { way: "version", refuses: ({ command }) => command === "edit" });
+  editor.spot = () => ({ place: 1, isTail: false, offset: 8, text: " Two words.", slot: "n2" });
+  const leads = [];
+  const fields = { answer() {}, answerWith: (...words) => leads.push(words[0]), askFor: async () => leads.push("asked") };
+  document.body.append(Object.assign(document.createElement("loom-composer"), fields));
+  await saving.continueHere();
+  assert.deepEqual(said.map(([command]) => command), ["edit"]);
+  assert.deepEqual(leads, ["1 edit above is not saved."]);
+});
+
+test("what is typed between the edits of a branch before it is drawn is in its texts then", async () => {
+  const { saving, stretches } = passages({ 0: "One!", 2: " Three!" });
+  await saving.edits();
+  stretches[1].text = " Two and a half.";
+  const { stored, typed } = saving.drawn([{ id: "b1", slot: "b1", text: "One! Two. Three!" }]);
+  assert.deepEqual([...stored], ["n1", "n2", "n3"]);
+  assert.deepEqual(typed, [{ id: "b1", text: "One! Two and a half. Three!" }]);
+});
+
+test("an edit that somebody was faster with keeps no other one from being sent again", async () => {
+  const { saving, said, stretches } = passages({ 0: "One!", 2: " Three!" }, { way: "version" });
+  saving.overtaken(stretches[0]);
+  saving.refused(new Refused({ message: "The server is busy." }, 503), stretches[2]);
+  await saving.edits();
+  assert.deepEqual(said.map(([, { ref }]) => ref), ["n3"]);
+});
+
+for (const way of ["fork", "version"]) {
+  test(`words that were replaced everywhere change no earlier act where nothing was saved, as a ${way}`, async () => {
+    for (const isRefused of [true, false]) {
+      const { saving, amended, editor } = passages({ 0: "One!", 2: " Three!" }, { way, refuses: () => isRefused });
+      editor.replaced = { query: ".", text: "!", tail: "Four.", tailNow: "Four!" };
+      await saving.edits();
+      assert.deepEqual(amended, isRefused ? [] : [{ swap: ["Four.", "Four!"] }]);
+    }
   });
 }
