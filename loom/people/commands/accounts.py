@@ -292,7 +292,7 @@ class PasswordAttempt:
     ) -> None:
         # No other way to write a name has attempts of its own, and whoever may try any name at one
         # place uses up no attempts `at` another.
-        who = f"{at}:{digest(_folded(name))}"
+        who = digest(f"{at}\n{_folded(name)}")
         address = _network(request)
         self._keys = (
             f"wrong:both:{who}:{digest(address)}",
