@@ -33,6 +33,7 @@ start_traces("web")
 # Models can only be imported after the line above.
 from config import metrics  # noqa: E402
 from loom.live import capacity, consumers, event_stream, frames  # noqa: E402
+from loom.site import large_bodies  # noqa: E402
 from loom.site.waiting import holding  # noqa: E402
 
 # What was created at the start stays for good: the collector does not have to walk through it at
@@ -45,7 +46,8 @@ gc.enable()
 
 async def pages(scope: dict[str, Any], receive: Any, send: Any) -> None:
     """Django, with bodies bounded and answers that may wait without a thread."""
-    await bounded(partial(holding, django_application), scope, receive, send)
+    large = large_bodies.STRANGER_BYTES, large_bodies.let_in
+    await bounded(partial(holding, django_application), scope, receive, send, large)
 
 
 async def http(scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -10,12 +10,14 @@ import logging
 import re
 import resource
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
 from django.middleware.gzip import GZipMiddleware
 
+from loom.errors import CommandError
 from loom.platform.upgrades import HttpProtocol
 
 log = logging.getLogger("heddle.http")
@@ -160,33 +162,48 @@ LONG_FORMS = re.compile(
     r"|/groves/[^/]+/(documents|participants/(?!models$)[^/]+)"
 )
 
-_SAID = json.dumps(
-    {
-        "ok": False,
-        "code": "LIMIT_EXCEEDED",
-        "message": "The body is too large.",
-        "hint": "send less at once",
-        "retryable": True,
-    }
-).encode()
+# What happens while a body of more than so many bytes comes; CommandError refuses it.
+LetIn = tuple[int, Callable[[Scope], AbstractAsyncContextManager[None]]]
 
 
-class _TooBig(Exception):
-    """The body is larger than allowed."""
+class _Refused(Exception):
+    """The body is not read to its end."""
+
+    def __init__(self, refused: CommandError) -> None:
+        super().__init__(refused.message)
+        self.refused = refused
 
 
-async def bounded(application: Application, scope: Scope, receive: Receive, send: Send) -> None:
-    """Runs an HTTP application; a body over its limit is answered with 413. Some of the rest is
-    read and dropped first: a browser shows no answer while it is still sending."""
+async def bounded(
+    application: Application, scope: Scope, receive: Receive, send: Send, large: LetIn | None = None
+) -> None:
+    """Runs an HTTP application; a body over its limit is answered with 413, and a `large` one only
+    comes in if that lets it. Some of the rest is read and dropped first: a browser shows no answer
+    while it is still sending."""
     most = _most(scope["path"])
+    coming = AsyncExitStack()
     seen, has_answered = 0, False
+
+    async def grown(size: int) -> None:
+        """Refuses a body that has or will have this size. One that is let in once is let in."""
+        nonlocal large
+        if size > most:
+            raise _Refused(_too_large())
+        if large is None or size <= large[0]:
+            return
+        let_in, large = large[1], None
+        try:
+            await coming.enter_async_context(let_in(scope))
+        except CommandError as refused:
+            raise _Refused(refused) from None
 
     async def counted() -> Message:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
-        if seen > most:
-            raise _TooBig
+        await grown(seen)
+        if not message.get("more_body"):
+            await coming.aclose()
         return message
 
     async def noted(message: Message) -> None:
@@ -195,13 +212,20 @@ async def bounded(application: Application, scope: Scope, receive: Receive, send
         await send(message)
 
     try:
-        if _announced(scope) > most:
-            raise _TooBig
+        await grown(_announced(scope))
         await application(scope, counted, noted)
-    except _TooBig:
+    except _Refused as error:
         if not has_answered:
             await _drop_rest(receive)
-            await _refuse(send)
+            await _refuse(send, error.refused)
+    finally:
+        await coming.aclose()
+
+
+def _too_large() -> CommandError:
+    return CommandError(
+        "LIMIT_EXCEEDED", "The body is too large.", hint="send less at once", is_size=True
+    )
 
 
 def _most(path: str) -> int:
@@ -230,10 +254,10 @@ async def _drop_rest(receive: Receive) -> None:
                     return
 
 
-async def _refuse(send: Send) -> None:
+async def _refuse(send: Send, refused: CommandError) -> None:
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
-    await send({"type": "http.response.body", "body": _SAID})
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": json.dumps(refused.body).encode()})
 
 
 # Pages are compressed.

@@ -27,9 +27,11 @@ async def _store(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": str(count).encode()})
 
 
-async def _ask(pieces: list[bytes], path: str = "/api/trees", length: bytes = b"") -> Any:
+async def _ask(
+    pieces: list[bytes], path: str = "/api/trees", length: bytes = b"", large: Any = None
+) -> Any:
     async def application(scope: Any, receive: Any, send: Any) -> None:
-        await http.bounded(_store, scope, receive, send)
+        await http.bounded(_store, scope, receive, send, large)
 
     headers = [(b"content-length", length)] if length else []
     scope = {"type": "http", "path": path, "headers": headers}

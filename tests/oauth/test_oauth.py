@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
+from threading import BoundedSemaphore, Thread
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -736,3 +736,11 @@ def test_what_is_over_is_forgotten(two_groves: TwoGroves) -> None:
     assert unused.pk != client.pk
     assert api(tokens["access_token"]) == 401  # nobody can renew it
     assert ProgramConnection.objects.get().is_over
+
+
+def test_few_documents_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each holds the thread of a request, for as long as its server likes."""
+    monkeypatch.setattr(documents, "_free", BoundedSemaphore(1))
+    with documents._free, pytest.raises(CommandError) as refused:
+        documents.read("https://example.org/program")
+    assert refused.value.code == "LIMIT_EXCEEDED"
