@@ -5,6 +5,7 @@ import zlib
 GZIP, ZLIB, RAW = 31, 15, -15  # the formats, as zlib counts them
 FORMATS = {"gzip": (GZIP,), "x-gzip": (GZIP,), "deflate": (ZLIB, RAW)}
 MOST_ENCODINGS = 2  # of one body, one over the other
+MOST_MEMBERS = 64  # of one encoding: all that is behind a member is copied once for each
 
 
 class UnpackedTooLongError(Exception):
@@ -13,8 +14,8 @@ class UnpackedTooLongError(Exception):
 
 def unpacked(raw: bytes, encoding: str, *, most: int) -> bytes | None:
     """The body that `raw` is in this `Content-Encoding`; None if it cannot be read: another
-    encoding, or bytes that are not in it. Raises UnpackedTooLongError over `most` bytes, of which
-    no more than that is unpacked."""
+    encoding, bytes that are not in it, or over MOST_MEMBERS. Raises UnpackedTooLongError over
+    `most` bytes, of which no more than that is unpacked."""
     names = [name.strip().lower() for name in encoding.split(",")]
     names = [name for name in names if name not in ("", "identity")]
     if len(names) > MOST_ENCODINGS or not all(name in FORMATS for name in names):
@@ -34,6 +35,8 @@ def _inflated(raw: bytes, way: int, most: int) -> bytes | None:
     pieces: list[bytes] = []
     size = 0
     while raw:
+        if len(pieces) == MOST_MEMBERS:
+            return None
         member = zlib.decompressobj(way)
         try:
             piece = member.decompress(raw, most - size + 1)

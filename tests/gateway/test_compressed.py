@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agents.gateway import server
-from agents.gateway.compressed import UnpackedTooLongError, unpacked
+from agents.gateway.compressed import MOST_MEMBERS, UnpackedTooLongError, unpacked
 from agents.gateway.keys import make_key
 from agents.gateway.models import GatewayRequest, GatewaySession
 from loom.access import Actor
@@ -54,11 +54,17 @@ def test_a_body_is_unpacked(encoding: str, body: bytes) -> None:
         ("gzip", gzip.compress(BODY) + b"more"),
         ("deflate", b"\xff\xff"),
         ("gzip, gzip, gzip", gzip.compress(gzip.compress(gzip.compress(BODY)))),
+        ("gzip", gzip.compress(b"") * MOST_MEMBERS + gzip.compress(BODY)),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"") * MOST_MEMBERS + gzip.compress(BODY))),
+        ("deflate", raw_deflate(b"") * MOST_MEMBERS + raw_deflate(BODY)),
     ],
-    ids=["zstd", "plain", "cut", "garbage behind", "no deflate", "too many"],
+    ids=[
+        *("zstd", "plain", "cut", "garbage behind", "no deflate", "too many"),
+        *("empty members", "empty members below", "empty raw members"),
+    ],
 )
 def test_what_cannot_be_unpacked_is_left_as_it_is(encoding: str, body: bytes) -> None:
-    assert unpacked(body, encoding, most=1000) is None
+    assert unpacked(body, encoding, most=10_000) is None
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
