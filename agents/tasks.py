@@ -26,10 +26,10 @@ from agents.leases import EVERY_S
 from agents.lost_workers import was_lost
 from agents.providers.transport import the_loop
 from agents.runs import worker_log
-from loom.engine import jobs, put_aside, receipts, sweeps
+from loom.engine import jobs, kept_jobs, put_aside, receipts, sweeps
 from loom.engine.busy import is_busy
 from loom.engine.fields import new_uid
-from loom.engine.kept_jobs import kept
+from loom.participants import commands as participants
 from loom.platform.upkeep import empty_log, keep_database
 from loom.turns import generation_lifecycle, turn_lifecycle
 from loom.turns import lanes as lanes_module
@@ -55,13 +55,14 @@ def summarise(tree_uid: str, person: int, nodes: list[int], whole: bool, turn: s
         want(who, tree, nodes, whole=whole, turn=turn)
 
 
-@shared_task(name="agents.tasks.probe")
-@kept
-def probe(uid: str) -> None:
-    """Finds out what a participant's endpoint supports."""
+@shared_task(name=participants.PROBE)
+@kept_jobs.kept
+def probe(uid: str) -> object:
+    """Finds out what a participant's endpoint supports, without waiting for the result."""
     from agents.providers import probing
 
     probing.start_probe(uid)
+    return kept_jobs.LATER
 
 
 @shared_task(name="agents.tasks.search_web")
@@ -72,13 +73,14 @@ def search_web(uid: str) -> None:
     start_search(uid)
 
 
-@shared_task(name="agents.tasks.list_models")
-@kept
-def list_models(uid: str) -> None:
-    """Asks an address for its list of models."""
+@shared_task(name=participants.LISTING)
+@kept_jobs.kept
+def list_models(uid: str) -> object:
+    """Asks an address for its list of models, without waiting for the answer."""
     from agents.providers import probing
 
     probing.start_listing(uid)
+    return kept_jobs.LATER
 
 
 # -- forgotten work: generations whose worker is gone, and those that the broker never delivered

@@ -30,6 +30,7 @@ from agents.providers.values import (
     StreamEvent,
     Usage,
 )
+from loom.engine import kept_jobs
 from loom.errors import CommandError
 from loom.participants import commands as participants
 from loom.participants.commands import note_probe
@@ -338,12 +339,13 @@ def _context_of(listed: dict[str, Any]) -> int:
 
 def start_listing(uid: str) -> None:
     """Lists models on the loop, without waiting for the result."""
-    asyncio.run_coroutine_threadsafe(_models_listed(uid), the_loop().loop)
+    asyncio.run_coroutine_threadsafe(list_models(uid), the_loop().loop)
 
 
-def run_listing(uid: str) -> None:
-    """Lists models on the loop, and waits for the result."""
-    the_loop().run(_models_listed(uid))
+async def list_models(uid: str) -> None:
+    """Lists models, and stores them, or why the address did not answer."""
+    await _models_listed(uid)
+    await in_thread(kept_jobs.ended, participants.LISTING, uid)
 
 
 async def _models_listed(uid: str) -> None:
@@ -362,27 +364,23 @@ async def _models_listed(uid: str) -> None:
     except BrokenConnection as broken:
         error = broken.failure.error
     except Exception:
-        await in_thread(participants.note_models, listing, {}, Failure("server").error)
-        raise
+        log.exception("a list of models broke off")
+        error = Failure("server").error
     await in_thread(participants.note_models, listing, models, error)
 
 
 def start_probe(uid: str) -> None:
     """Probes a participant's endpoint on the loop, without waiting for the result."""
-    participant = Participant.objects.filter(
-        uid=uid, kind="model", archived_at__isnull=True
-    ).first()
-    if participant is not None:
-        asyncio.run_coroutine_threadsafe(_probed(participant), the_loop().loop)
+    asyncio.run_coroutine_threadsafe(probe(uid), the_loop().loop)
 
 
-def run_probe(uid: str) -> None:
-    """Probes a participant's endpoint on the loop, and waits for the result."""
-    participant = Participant.objects.filter(
-        uid=uid, kind="model", archived_at__isnull=True
-    ).first()
+async def probe(uid: str) -> None:
+    """Probes a participant's endpoint, and stores what it can do, or why it did not answer."""
+    models = Participant.objects.filter(uid=uid, kind="model", archived_at__isnull=True)
+    participant = await in_thread(models.first)
     if participant is not None:
-        the_loop().run(_probed(participant))
+        await _probed(participant)
+    await in_thread(kept_jobs.ended, participants.PROBE, uid)
 
 
 async def _probed(participant: Participant) -> None:
@@ -394,6 +392,7 @@ async def _probed(participant: Participant) -> None:
         failure = await first_failure(probe)
         for name, check in CHECKS.items() if failure is None else ():
             await in_thread(note_probe, participant, _body(began, results, checking=name))
+            await in_thread(kept_jobs.goes_on, participants.PROBE, participant.uid)
             results[name] = await check(probe)
         models = await _listed(probe) if failure is None else {}
         error = failure.error if failure else None

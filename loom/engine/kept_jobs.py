@@ -70,6 +70,13 @@ def kept(work: Callable[..., object]) -> Callable[..., None]:
     return run
 
 
+def goes_on(task: str, *args: Any) -> None:
+    """What a task began that returned LATER is still at work: no other worker begins it."""
+    until = timezone.now() + LEASE
+    rows = KeptJob.objects.filter(task=task, args=list(args), taken_until__isnull=False)
+    rows.update(taken_until=until, due_at=until)
+
+
 def ended(task: str, *args: Any) -> None:
     """What a task began that returned LATER has ended."""
     KeptJob.objects.filter(task=task, args=list(args), taken_until__isnull=False).delete()

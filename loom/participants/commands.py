@@ -46,6 +46,7 @@ from loom.text.hashes import digest, instant, instant_or_none
 
 DAY_S = 24 * 3600
 PROBE_PATIENCE = timedelta(minutes=5)  # a check takes at most a few requests of 90 s
+PROBE, LISTING = "agents.tasks.probe", "agents.tasks.list_models"  # tasks of the worker
 Listing = dict[str, Any]
 
 
@@ -95,7 +96,7 @@ def ask_models(actor: Actor, source: ProviderAddress, *, again: bool = False) ->
         "at": instant(timezone.now()),
     }
     _write(uid, listing)
-    enqueue_kept("agents.tasks.list_models", [uid], queue="continue")
+    enqueue_kept(LISTING, [uid], queue="continue")
     return listing
 
 
@@ -537,7 +538,7 @@ def _ask_probe(change: RunningAction, args: ParticipantNamed) -> Participant:
         raise CommandError("REJECTED", "A person can't have an endpoint.", hint="choose a model")
     participant.probe = {"status": "queued", "found": {}, "error": None, "at": instant(change.now)}
     Participant.objects.filter(pk=participant.pk).update(probe=participant.probe)
-    enqueue_kept("agents.tasks.probe", [participant.uid], queue="continue")
+    enqueue_kept(PROBE, [participant.uid], queue="continue")
     return participant
 
 

@@ -8,6 +8,7 @@ import pytest
 from django.core.cache import cache
 
 from agents.providers import probing
+from agents.providers.transport import the_loop
 from loom.access import Actor
 from loom.errors import CommandError
 from loom.participants import commands as participants
@@ -40,7 +41,7 @@ def lists(*names: str) -> Any:
 def catalogue_of(actor: Actor, source: ProviderAddress, *, again: bool = False) -> dict[str, Any]:
     """The list of models once a worker has asked for it."""
     uid = ask_models(actor, source, again=again)["id"]
-    probing.run_listing(uid)
+    the_loop().run(probing.list_models(uid))
     return listing_of(actor, uid)
 
 

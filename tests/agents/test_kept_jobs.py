@@ -94,3 +94,12 @@ def test_what_goes_on_by_itself_is_kept_until_it_has_ended(sent: list[tuple[Any,
     assert KeptJob.objects.count() == 2
     kept_jobs.ended("look", "a")
     assert KeptJob.objects.get().args == ["b"]
+
+
+def test_what_says_that_it_goes_on_is_begun_by_no_other(sent: list[tuple[Any, ...]]) -> None:
+    kept_jobs.enqueue_kept("look", ["a"], queue="transfer")
+    kept_jobs.kept(lambda _: kept_jobs.LATER)(*sent[0][1:])
+    overdue()
+    kept_jobs.goes_on("look", "a")
+    assert kept_jobs.send_again() == 0
+    assert KeptJob.objects.get().tries == 1

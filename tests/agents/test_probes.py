@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from agents import tasks
 from agents.providers import probing
+from agents.providers.transport import the_loop
 from loom.access import Actor
 from loom.engine import jobs, kept_jobs
 from loom.engine.models import KeptJob
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def probed(model: Participant) -> dict[str, Any]:
     """What a probe of the participant found."""
-    probing.run_probe(model.uid)
+    the_loop().run(probing.probe(model.uid))
     model.refresh_from_db()
     return dict(model.probe)
 
@@ -198,4 +199,32 @@ def test_what_the_broker_lost_is_sent_again(
     monkeypatch.setattr(probing, "start_listing", begun.append)
     for (_, args), task in zip(sent, (tasks.probe, tasks.list_models) * 2, strict=True):
         task(*args)
-    assert len(begun) == 2 and not KeptJob.objects.exists()
+    assert len(begun) == 2
+
+
+def test_what_a_worker_lost_is_sent_again(
+    actor: Actor, model: Participant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[list[object]] = []
+    monkeypatch.setattr(jobs, "send_task", lambda task, args, *, queue: sent.append(args))
+    participants.ask_probe(actor, model)
+    source = ProviderAddress("openai", "http://127.0.0.1:1/v1", allow_private=True)
+    uid = participants.ask_models(actor, source)["id"]
+    monkeypatch.setattr(probing, "start_probe", lambda uid: None)  # it ends in the middle
+    monkeypatch.setattr(probing, "start_listing", lambda uid: None)
+    tasks.probe(*sent[0])
+    tasks.list_models(*sent[1])
+    KeptJob.objects.update(due_at=timezone.now() - timedelta(seconds=1))
+    assert kept_jobs.send_again() == 2
+    the_loop().run(probing.probe(model.uid))
+    assert KeptJob.objects.get().args == [uid]
+    the_loop().run(probing.list_models(uid))
+    assert not KeptJob.objects.exists()
+
+
+def test_the_test_of_a_model_that_is_gone_ends(actor: Actor, model: Participant) -> None:
+    participants.ask_probe(actor, model)
+    KeptJob.objects.update(taken_until=timezone.now())
+    Participant.objects.filter(pk=model.pk).update(archived_at=timezone.now())
+    the_loop().run(probing.probe(model.uid))
+    assert not KeptJob.objects.exists()
