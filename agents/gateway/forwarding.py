@@ -578,8 +578,10 @@ def _recorded(incoming: "Incoming", lacks_workspace: bool) -> GatewayRequest:
 
 
 def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
-    """A request as it is recorded."""
+    """A request as it is recorded: with its body as it is without compression."""
     outgoing = asked.outgoing(upstream, b"")
+    headers = headers_sent(asked.headers)
+    headers.pop("content-encoding", None)
     return recording.Incoming(
         actor=asked.actor,
         key=asked.key,
@@ -590,7 +592,7 @@ def incoming_of(asked: ProgramRequest, upstream: Upstream) -> "Incoming":
         history=history_of(asked.shape, asked.body),
         sent=asked.body,
         url=outgoing.url,
-        headers=headers_sent(asked.headers),
+        headers=headers,
         program=asked.headers.get("user-agent", "")[:80],
         previous_answer=previous_answer_in(asked.body),
         conversation=conversation_in(asked.shape, asked.body),

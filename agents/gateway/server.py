@@ -77,7 +77,7 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
         return
     except BodyLostError:
         return  # half a request is sent to nobody, and nobody waits for an answer
-    if not raw.strip():
+    if not plain.strip():
         await reply.error(400, "invalid_request_error", "The body of the request is empty.")
         return
     body = _object(plain)

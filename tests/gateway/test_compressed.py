@@ -13,6 +13,7 @@ from agents.gateway.keys import make_key
 from agents.gateway.models import GatewayRequest, GatewaySession
 from loom.access import Actor
 from loom.people.models import Participant
+from loom.reading.pages.panels import as_curl
 from tests.gateway.conftest import Program, run, shape_of
 from tests.gateway.test_observed import whole
 from tests.providers.scripted import ScriptedProvider
@@ -104,6 +105,21 @@ def test_a_compressed_request_is_sent_the_workspace(
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("mode", ["observe", "workspace"])
+def test_a_compressed_request_is_repeated_as_it_is_kept(
+    actor: Actor, model: Participant, provider: ScriptedProvider, mode: str
+) -> None:
+    secret = make_key(actor.user, model.uid, name="program", mode=mode)[1]
+    provider.default = whole("Yes.")
+    raw = gzip.compress(BODY)
+    run(Program(secret).send("POST", "/chat/completions", raw, content_encoding="gzip"))
+    kept = GatewayRequest.objects.get().call.request
+    assert "content-encoding" not in kept["headers"]
+    kept["headers"]["Content-Encoding"] = "gzip"  # as calls were kept before
+    assert "content-encoding" not in as_curl(kept).lower()
+
+
+@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("tools", [[], [{"type": "function", "function": {"name": "ls"}}]])
 def test_an_agent_is_asked_by_a_compressed_request(
     program: Program, provider: ScriptedProvider, worker: None, tools: list[Any]
@@ -126,3 +142,13 @@ def test_a_bomb_is_refused(
     got = run(program.send("POST", "/chat/completions", raw, content_encoding="gzip"))
     assert got.status == 413 and not provider.seen
     assert not GatewayRequest.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("body", [b"", b" \r\n"])
+def test_an_empty_compressed_body_is_refused(
+    program: Program, provider: ScriptedProvider, body: bytes
+) -> None:
+    raw = gzip.compress(body)
+    got = run(program.send("POST", "/chat/completions", raw, content_encoding="gzip"))
+    assert got.status == 400 and not provider.seen

@@ -51,7 +51,8 @@ from loom.workspace.queries.window_contents import WindowContent, window_body, w
 from loom.workspace.queries.windows import WITHHELD
 
 BEARER = '-H "Authorization: Bearer $HEDDLE_KEY"'
-LEFT_TO_CURL = ("host", "content-length", "connection", "accept-encoding")
+# The body is given as it is without compression.
+LEFT_TO_CURL = ("host", "content-length", "connection", "accept-encoding", "content-encoding")
 
 
 # Parts beside the path: one node's details, bookmarks, a whole text.
