@@ -422,6 +422,7 @@ class Recording:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PREPARING_S):
                     uid = await self._continued()
+            await self._previous_recorded()
             self._prepared = await in_thread(workspace.add)(self._incoming, uid)
             self.has_failed = bool(self._prepared.failure)
         except Exception:  # whatever it is: the original is sent
@@ -455,6 +456,20 @@ class Recording:
             return ""  # others may have begun alike: what was said since counts
         return session
 
+    async def _previous_recorded(self) -> None:
+        """Waits for the answer that this one names, while another process records it."""
+        if not self._incoming.continues:
+            return
+        here = [pk for records in _open.values() for record in records for pk in record._row]
+        await in_thread(recording.wait_for_previous)(self._incoming, here)
+
+    @property
+    def _row(self) -> list[int]:
+        """The key of its row, once it is recorded."""
+        is_known = self._begun is not None and self._begun.done() and not self._begun.cancelled()
+        request = self._begun.result() if self._begun is not None and is_known else None
+        return [request.pk] if request is not None else []
+
     async def _chained(self) -> list[str]:
         """The places of its messages in the chain."""
         if self._places is None:
@@ -471,6 +486,7 @@ class Recording:
             self._earlier = []
             if self._prepared is not None:
                 return await in_thread(workspace.record)(self._prepared)
+            await self._previous_recorded()
             return await in_thread(_recorded)(self._incoming, self.adds)
         except CommandError as refused:  # such as a tree that was archived
             self.has_failed = True

@@ -7,14 +7,15 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any, cast
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import BinaryField, Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Substr
 from django.utils import timezone
 
 from agents.gateway import messages as rules
@@ -73,6 +74,7 @@ MOST_SYSTEM = 200_000  # characters of a program's system prompt that its tree k
 MOST_IMAGES = 20  # of one request
 MOST_OPENINGS = 500  # texts of one place that a prompt is compared with
 ANSWER_S, LOOK_S = 5.0, 0.05  # how long an answer of another process is waited for, and how often
+MOST_BEGIN = 4096  # bytes of what has arrived in which the id of an answer is looked for
 ALIVE = timedelta(seconds=60)  # without a sign for this long, the process of a request is gone
 
 
@@ -262,16 +264,62 @@ def _known(tree: Tree, digests: Sequence[str]) -> int:
 def _awaited(incoming: Incoming, digests: Sequence[str]) -> bool:
     """Waits for the answers that a conversation goes on from while another web process records
     them: a quick program sends its next message meanwhile. Returns whether there were any."""
-    open_anywhere = GatewayRequest.objects.filter(  # found by an index
-        ended_at__isnull=True, alive_at__gt=timezone.now() - ALIVE
-    )
-    rows = open_anywhere.alias(of_key=lookup.compared("session__key_id"))
-    rows = rows.filter(of_key=incoming.key.pk, digest__in=digests[-NEWEST - 1 : -1])
+    rows = _open_of(incoming.key).filter(digest__in=digests[-NEWEST - 1 : -1])
     until, has_waited = time.monotonic() + ANSWER_S, False
     while time.monotonic() < until and rows.exists():
         has_waited = True
         time.sleep(LOOK_S)
     return has_waited
+
+
+def _open_of(key: GatewayKey) -> QuerySet[GatewayRequest]:
+    """The requests of a key whose answers come or are being recorded, by whichever process."""
+    open_anywhere = GatewayRequest.objects.filter(  # found by an index
+        ended_at__isnull=True, alive_at__gt=timezone.now() - ALIVE
+    )
+    return open_anywhere.alias(of_key=lookup.compared("session__key_id")).filter(of_key=key.pk)
+
+
+def wait_for_previous(incoming: Incoming, here: Collection[int] = ()) -> None:
+    """Waits for the answer that a request goes on from without sending it, while another web
+    process records it; `here` are the requests of this process, which are waited for elsewhere."""
+    if not incoming.continues:
+        return
+    rows = _open_of(incoming.key).filter(shape=incoming.shape).exclude(pk__in=here)
+    if not incoming.previous_answer:
+        rows = rows.filter(pk__in=_in_conversation(rows, incoming.conversation))
+    until = time.monotonic() + ANSWER_S
+    while time.monotonic() < until and _may_bring(rows, incoming) and not _has_previous(incoming):
+        time.sleep(LOOK_S)
+
+
+def _in_conversation(rows: QuerySet[GatewayRequest], conversation: str) -> list[int]:
+    """The requests among these in a conversation that the provider keeps."""
+    sent = rows.values_list("pk", "shape", "call__request")
+    return [
+        pk
+        for pk, shape, request in sent
+        if rules.conversation_in(cast(Shape, shape), request.get("body") or {}) == conversation
+    ]
+
+
+def _may_bring(rows: QuerySet[GatewayRequest], incoming: Incoming) -> bool:
+    """Whether the answer to one of these requests may be what another one goes on from. An answer
+    begins with its id, and what has arrived of it is stored within a second."""
+    if not incoming.previous_answer:
+        return rows.exists()
+    begin = Substr("partial", 1, MOST_BEGIN, output_field=BinaryField())
+    wanted = incoming.previous_answer.encode()
+    for packed in rows.annotate(begin=begin).values_list("begin", flat=True):
+        if not packed or wanted in zlib.decompressobj().decompress(packed, MOST_BEGIN):
+            return True
+    return False
+
+
+def _has_previous(incoming: Incoming) -> bool:
+    """Whether it is recorded what a request goes on from."""
+    session = find_session(incoming)
+    return session is not None and previous_of(session, incoming) != Previous()
 
 
 def previous_of(session: GatewaySession, incoming: Incoming) -> Previous:

@@ -2,10 +2,15 @@
 its id, or in a conversation that has one."""
 
 import json
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
+from agents.gateway import recording
 from agents.gateway.keys import make_key
 from agents.gateway.models import GatewayRequest, GatewaySession
 from agents.gateway.queries import transcript_shown
@@ -51,6 +56,21 @@ def talk(program: Program, first: dict[str, Any], *bodies: dict[str, Any]) -> No
             await program.send("POST", "/responses", given, **({} if number else first))
 
     run(whole())
+
+
+@contextmanager
+def as_other_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Callable[[], object]]]:
+    """Answers that come inside are recorded only when what is yielded is called."""
+    later: list[Callable[[], object]] = []
+    end = recording.end
+
+    def deferred(*given: Any, **named: Any) -> list[Any]:
+        later.append(partial(end, *given, **named))
+        return []
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "end", deferred)
+        yield later
 
 
 BY_ID = (
@@ -118,3 +138,44 @@ def test_a_whole_conversation_with_an_id_is_known_by_what_it_sends(
     whole = [*history, {"role": "user", "content": "second"}]
     talk(program, {}, BY_CONVERSATION[0], {**BY_CONVERSATION[0], "input": whole})
     assert shape_of(GatewaySession.objects.get()) == {"first": {"A1": {"second": {"A2": {}}}}}
+
+
+@pytest.mark.parametrize("name", ["", "s"], ids=["unnamed", "named"])
+@pytest.mark.parametrize("bodies", [BY_ID, BY_CONVERSATION], ids=["by id", "in a conversation"])
+def test_an_answer_that_another_process_still_records_is_waited_for(
+    program: Program,
+    provider: ScriptedProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    bodies: Any,
+) -> None:
+    program.headers = {"x-loom-session": name} if name else {}
+    provider.script(*map(answers, (1, 2, 3)))
+    with as_other_process(monkeypatch) as later:
+        talk(program, {}, bodies[0])
+    look = recording._has_previous
+
+    def has_previous(incoming: recording.Incoming) -> bool:
+        is_known = look(incoming)
+        if later:  # it is recorded between two looks
+            later.pop()()
+        return is_known
+
+    monkeypatch.setattr(recording, "_has_previous", has_previous)
+    talk(program, {}, *bodies[1:])
+    assert shape_of(GatewaySession.objects.get()) == PATH
+
+
+def test_answers_of_other_conversations_are_not_waited_for(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.script(*map(answers, (1, 2, 3)))
+    with as_other_process(monkeypatch):
+        talk(program, {}, BY_CONVERSATION[0])
+    began = zlib.compress(b'data: {"response":{"id":"resp_1"}}')
+    GatewayRequest.objects.update(partial=began)
+    looks: list[recording.Incoming] = []
+    monkeypatch.setattr(recording, "_has_previous", looks.append)
+    others = {"input": "x", "previous_response_id": "resp_9"}, {"input": "x", "conversation": "c9"}
+    talk(program, {}, *others)
+    assert GatewayRequest.objects.filter(ended_at__isnull=False).count() == 2 and not looks
