@@ -23,8 +23,9 @@ from django.conf import settings
 from django.core.cache.backends.redis import RedisCache
 from kombu import Connection
 from kombu.exceptions import OperationalError
-from kombu.pools import connections, producers
+from kombu.pools import producers
 from redis.exceptions import ConnectionError as LostError
+from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as LateError
 
 PAUSE_S = 2.0  # seconds until a broker that did not answer is asked again
@@ -63,8 +64,10 @@ class Broker:
                 log.warning("the broker does not answer: %s", error)
             self._is_away, self._until = True, time.monotonic() + PAUSE_S
             raise
-        if self._is_away:
+        except (ResponseError, ValueError):  # it refuses: such as a key that is not there
             self.answered()
+            raise
+        self.answered()
 
     def answered(self) -> None:
         """Notes that the broker is there."""
@@ -89,7 +92,7 @@ broker = Broker()
 def send_task(task: str, args: Sequence[Any], *, queue: str) -> None:
     """Sends a task to the worker. Raises what is wrong with the broker."""
     with broker.asked():
-        producing = producers[_hurried()]
+        producing = producers[hurried()]
         with producing.acquire(block=True, timeout=settings.BROKER_S) as producer:
             current_app.send_task(
                 task,
@@ -103,11 +106,12 @@ def send_task(task: str, args: Sequence[Any], *, queue: str) -> None:
 
 def ping_worker(*, wait_s: float) -> bool:
     """Whether a worker answers in so many seconds. Raises what is wrong with the broker."""
-    with connections[_hurried()].acquire(block=True, timeout=settings.BROKER_S) as connection:
+    # None of those by which tasks are sent: these would wait for a worker that does not answer.
+    with hurried() as connection:
         return bool(current_app.control.ping(timeout=wait_s, limit=1, connection=connection))
 
 
-def _hurried() -> Connection:
+def hurried() -> Connection:
     """A connection to the broker, not opened yet, that waits for no longer than others may."""
     options = {
         **current_app.conf.broker_transport_options,

@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -10,11 +11,19 @@ from celery import current_app
 from django.core.cache import cache
 from django.db import transaction
 from django.utils import timezone
-from redis.exceptions import RedisError
+from kombu.pools import connections as kombu_connections
+from redis.exceptions import RedisError, ResponseError
 
 from loom.engine import jobs, kept_jobs, optional_cache
 from loom.engine.models import KeptJob
-from loom.platform.broker import BrokerAwayError, Cache, broker, ping_worker, send_task
+from loom.platform.broker import (
+    BrokerAwayError,
+    Cache,
+    broker,
+    hurried,
+    ping_worker,
+    send_task,
+)
 from loom.turns import lanes
 
 WITHIN_S = 0.1
@@ -79,6 +88,20 @@ def test_a_worker_is_not_waited_for_at_a_broker_that_gives_no_answer(lost: str) 
         ping_worker(wait_s=10.0)
 
 
+def test_a_worker_is_waited_for_without_what_tasks_are_sent_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def ping(**_: Any) -> list[object]:
+        pool = kombu_connections[hurried()]
+        with ExitStack() as stack:
+            for _number in range(pool.limit):  # as many requests at once
+                stack.enter_context(pool.acquire(block=False))
+        return []
+
+    monkeypatch.setattr(current_app.control, "ping", ping)
+    assert not ping_worker(wait_s=10.0)
+
+
 @pytest.mark.django_db(transaction=True)
 def test_what_hands_work_over_returns(lost: str, connections: list[object]) -> None:
     jobs.enqueue("loom.tasks.nothing", [], queue="transfer")
@@ -118,6 +141,25 @@ def test_one_asks_again_while_the_others_go_on(lost: str, monkeypatch: Any) -> N
         pass
     assert not broker.is_away  # the first was answered
     assert cache.get("a") is None
+
+
+@pytest.mark.parametrize("error", [ValueError("no such key"), ResponseError("WRONGTYPE")])
+def test_a_refusal_is_an_answer(lost: str, monkeypatch: Any, error: Exception) -> None:
+    with pytest.raises(RedisError):
+        cache_at(lost).get("a")
+    monkeypatch.setattr(broker, "_until", 0.0)  # the pause is over
+    with pytest.raises(type(error)), broker.asked():
+        raise error
+    assert not broker.is_away
+
+
+def test_what_is_wrong_before_the_broker_is_asked_is_no_answer(lost: str, monkeypatch: Any) -> None:
+    with pytest.raises(RedisError):
+        cache_at(lost).get("a")
+    monkeypatch.setattr(broker, "_until", 0.0)
+    with pytest.raises(TypeError), broker.asked():
+        raise TypeError("cannot pickle this")
+    assert broker.is_away
 
 
 def test_what_is_only_kept_to_be_faster_is_not_there(lost: str, monkeypatch: Any) -> None:
