@@ -349,8 +349,8 @@ class Recording:
         named = names_in(asked.headers, asked.body)
         self._place = asked.key.pk, named.session, named.agent
         self._earlier = list(_open.setdefault(self._place, []))
-        if named.is_empty and previous_answer_in(asked.body):
-            # The answer may be of a session with a name.
+        if previous_answer_in(asked.body):
+            # One of the two may leave out the name of their session.
             others = (records for place, records in _open.items() if place[0] == asked.key.pk)
             self._earlier = [
                 record

@@ -1,7 +1,9 @@
 """Requests of which the provider holds what was said before: those that go on from an answer by
 its id, or in a conversation that has one."""
 
+import asyncio
 import json
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from loom.engine.context import Request
 from loom.engine.execute import execute_line
 from loom.people.models import Participant
 from tests.gateway.conftest import Program, run, shape_of
+from tests.patience import PATIENCE_S
 from tests.providers.scripted import ScriptedProvider
 from tests.providers.scripts import Script, fails
 
@@ -163,6 +166,40 @@ def test_an_answer_that_another_process_still_records_is_waited_for(
 
     monkeypatch.setattr(recording, "_has_previous", has_previous)
     talk(program, {}, *bodies[1:])
+    assert shape_of(GatewaySession.objects.get()) == PATH
+
+
+@pytest.mark.parametrize("mode", ["observe"])
+def test_an_answer_that_was_asked_for_without_a_name_is_waited_for(
+    program: Program, provider: ScriptedProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider.script(*map(answers, (1, 2, 3)))
+    talk(program, NAMED, BY_ID[0])
+    begins, ends = recording.begin, recording.end
+    has_begun, has_come = threading.Event(), threading.Event()
+
+    def begin(incoming: recording.Incoming, session: GatewaySession) -> GatewayRequest:
+        if incoming.previous_answer == "resp_2":
+            has_begun.set()
+        return begins(incoming, session)
+
+    def end(*given: Any, **named: Any) -> list[Any]:
+        has_come.set()
+        has_begun.wait(0.5)  # it is not begun before this has ended
+        return ends(*given, **named)
+
+    monkeypatch.setattr(recording, "begin", begin)
+    monkeypatch.setattr(recording, "end", end)
+
+    async def sent(body: dict[str, Any], headers: dict[str, str]) -> None:
+        await program.send("POST", "/responses", {"model": "echo-1", **body}, **headers)
+
+    async def both() -> None:
+        second = asyncio.ensure_future(sent(BY_ID[1], {}))
+        await asyncio.to_thread(has_come.wait, PATIENCE_S)
+        await asyncio.gather(second, sent(BY_ID[2], NAMED))
+
+    run(both())
     assert shape_of(GatewaySession.objects.get()) == PATH
 
 
