@@ -201,16 +201,9 @@ class GatewayRequest(PublicIdentity):
                 condition=models.Q(ended_at__isnull=True),
                 name="gateway_request_open",
             ),
-            models.Index(
-                fields=["session", "answer_id"],
-                condition=~models.Q(answer_id=""),
-                name="gateway_answer",
-            ),
-            models.Index(
-                fields=["answer_said", "session"],
-                condition=~models.Q(answer_said=""),
-                name="gateway_answer_said",
-            ),
+            # Without a condition: SQLite does not know of a parameter that it is not "".
+            models.Index(fields=["answer_id", "session"], name="gateway_by_answer"),
+            models.Index(fields=["answer_said", "session"], name="gateway_by_said"),
         ]
 
     @property

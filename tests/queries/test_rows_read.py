@@ -3,6 +3,7 @@ rows and steps of the database are counted at two sizes of a tree."""
 
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
@@ -15,8 +16,10 @@ from django.utils import timezone
 
 from agents import turns as agent_turns
 from agents.agent_prompt import near
-from agents.gateway import recording
+from agents.gateway import rearranged, recording
+from agents.gateway.messages import ChatHistory, Message, chain
 from agents.gateway.models import GatewayKey, GatewayRequest, GatewaySession
+from agents.gateway.sessions import SessionNames
 from loom.access import Actor
 from loom.comparing import queries as comparing
 from loom.engine.context import Request
@@ -610,6 +613,59 @@ def test_an_export_of_a_path_does_not_go_through_other_links(
             assert exporting._counts(wanted, selection)["links"] == 9
         works.append(work)
     works[1].demand_no_more(works[0], rows=0, steps=1.1)
+
+
+def test_an_answer_is_found_whatever_else_was_asked(
+    actor: Actor, owner: User, make_tree: Callable[[], Tree]
+) -> None:
+    """By its id, and by what it said."""
+    tree, works = make_tree(), []
+    point = plant(tree, actor.participant, [-1])[0]
+    key = GatewayKey.objects.create(user=owner, participant=actor.participant, name="A program")
+    said: Message = {"role": "assistant", "blocks": [{"type": "text", "text": "Never said."}]}
+    messages: tuple[Message, ...] = (said, {"role": "user", "blocks": []})
+    chained = chain(messages)
+    for many in (20, 1_000):
+        calls = Call.objects.bulk_create(
+            Call(
+                uid=new_uid(),
+                sealed_at=timezone.now(),
+                response=b"",
+                tree=tree,
+                participant=actor.participant,
+            )
+            for _ in range(many)
+        )
+        for call in calls:
+            session = GatewaySession.objects.create(key=key, tree=tree, name=call.uid)
+            GatewayRequest.objects.create(
+                uid=new_uid(),
+                session=session,
+                call=call,
+                shape="responses",
+                point=point,
+                status="done",
+                answer_id=f"resp_{call.uid}",
+                answer_said=call.uid,
+                ended_at=timezone.now(),
+            )
+        given = recording.Incoming(
+            actor=actor,
+            key=key,
+            model=actor.participant,
+            shape="responses",
+            named=SessionNames(),
+            history=ChatHistory("", messages),
+            sent={},
+            url="",
+            headers={},
+        )
+        with work_done() as work:
+            by_id = replace(given, previous_answer=f"resp_{calls[0].uid}")
+            assert recording.find_session(by_id) is not None
+            assert rearranged.continued(GatewayRequest.objects.all(), messages, chained) is None
+        works.append(work)
+    works[1].demand_no_more(works[0], rows=2, steps=1.5)
 
 
 def test_a_sweep_does_not_go_through_requests_that_ended(
