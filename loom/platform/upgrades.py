@@ -21,18 +21,24 @@ class HttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Reads what came; after the head of a request that is no handshake, from that head on."""
         self._unset_keepalive_if_required()
+        while data:  # one connection may send many such requests at once
+            data = self._read(data)
+
+    def _read(self, data: bytes) -> bytes:
+        """Reads what came; returns what has to be read again; empty for nothing."""
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             if self._should_upgrade():
                 self.handle_websocket_upgrade()
             elif self._is_ignored():
-                self._read_again(data[upgrade.args[0] :])
+                return self._without_its_upgrade(data[upgrade.args[0] :])
             else:  # CONNECT, which the application refuses
                 self._unsupported_upgrade_warning()
         except httptools.HttpParserError:
             self.logger.warning("Invalid HTTP request received.")
             self.send_400_response("Invalid HTTP request received.")
+        return b""
 
     def on_headers_complete(self) -> None:
         """Runs the request, unless its head is read a second time."""
@@ -57,7 +63,8 @@ class HttpProtocol(HttpToolsProtocol):
         asks = self.parser.should_upgrade() and any(name == b"upgrade" for name, _ in self.headers)
         return bool(asks) and not self._should_upgrade()
 
-    def _read_again(self, rest: bytes) -> None:
+    def _without_its_upgrade(self, rest: bytes) -> bytes:
+        """The head that was read, without its upgrade, and the rest, for a new parser."""
         head = [
             *(self.parser.get_method(), b" ", self.url, b" HTTP/"),
             *(self.parser.get_http_version().encode("ascii"), b"\r\n"),
@@ -67,7 +74,7 @@ class HttpProtocol(HttpToolsProtocol):
                 head += [name, b": ", _without_upgrade(name, value), b"\r\n"]
         self.parser = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
-        self.data_received(b"".join([*head, b"\r\n"]) + rest)
+        return b"".join([*head, b"\r\n"]) + rest
 
 
 def _without_upgrade(name: bytes, value: bytes) -> bytes:

@@ -262,6 +262,18 @@ async def test_a_request_for_another_protocol_keeps_its_body(
     assert answer.endswith(b'POST /a b x {"mode":"dialogue"}')
 
 
+async def test_many_requests_for_another_protocol_at_once_are_all_answered() -> None:
+    many = sys.getrecursionlimit() + 1
+    request = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    async with _serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(many * request)
+        for _ in range(many):
+            answer = await asyncio.wait_for(reader.readuntil(b"http"), PATIENCE_S)
+            assert b"HTTP/1.1 200" in answer
+        writer.close()
+
+
 async def test_what_follows_a_request_for_another_protocol_is_another_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
