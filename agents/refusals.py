@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agents.context.subject_request import PromptTooLong
+from agents.providers.registry import addressed
 from loom.engine import registry
 from loom.engine.models import Step
 from loom.errors import CommandError
@@ -72,11 +73,14 @@ def too_long(long: PromptTooLong, reader: Participant) -> CommandError:
     stays as long however often it is asked for, so that it is not tried again as it is."""
     message, hint = str(long), "use a shorter path, or let it be cut"
     if not long.is_room:
+        fixed = addressed(reader)[0].context  # its server's own, whatever an owner says
         message = (
             f"What {reader.name} is sent beside the path leaves no room for it in the "
-            f"{reader.context_limit:,} tokens that it reads."
+            f"{fixed or reader.context_limit:,} tokens that it reads."
         )
-        hint = "ask for less at once; an owner can raise its context limit, if the model reads more"
+        hint = "ask for less at once"
+        if not fixed:
+            hint += "; an owner can raise its context limit, if the model reads more"
     return CommandError(
         "LIMIT_EXCEEDED",
         message,

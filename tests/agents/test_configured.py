@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 from rest_framework.test import APIClient
 
+from agents.context.subject_request import PromptTooLong
+from agents.refusals import too_long
 from loom.access import Actor, get_actor
 from loom.engine.context import Request
 from loom.engine.execute import execute_line
@@ -98,6 +100,16 @@ def test_a_context_without_room_for_a_path_is_named_as_the_cause(
     assert error["code"] == "LIMIT_EXCEEDED" and not error["retryable"]
     assert "no room for it in the 400 tokens" in error["message"]
     assert "raise its context limit" in error["hint"] and not provider.seen
+
+
+def test_nobody_is_told_to_raise_a_limit_that_the_server_of_a_model_sets(
+    model: Participant, settings: Any
+) -> None:
+    settings.LOCAL_MODEL_URL = "http://127.0.0.1:1"
+    model.model_ref, model.base_url, model.context_limit = "local:story", "", 128_000
+    refused = too_long(PromptTooLong(3_000, 0), model)
+    assert "in the 2,048 tokens" in refused.message
+    assert refused.hint == "ask for less at once"
 
 
 def test_a_person_chooses_their_own_truncation_in_a_tree(
