@@ -5,8 +5,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from datetime import timedelta
 from functools import partial
@@ -88,9 +87,11 @@ def list_models(uid: str) -> object:
 
 sweeper_log = logging.getLogger("heddle.sweeper")
 
-# The broker or the database is away: a line for each round says so, and not each part of it.
+# The broker or the database is away: a line for each round says so, and not each part of it. A
+# database that has no such table says the same, so where it comes from is logged once.
 AWAY = (RedisError, OperationalError, InterfaceError)
 MOST_SAID = 200  # characters of a cause
+MOST_NAMED = 3  # parts of a round that met it
 DELETE_EVERY_S = 3600  # seconds between two deletions of what is old, and looks at statistics
 BATCH = 1000
 FORGOTTEN_S = 10  # seconds; a generation that is still queued after this is sent again
@@ -180,6 +181,15 @@ def delete_old() -> int:
     return deleted
 
 
+def _name_of(step: Callable[[], object]) -> str:
+    return f"{step.__module__}.{step.__qualname__}"
+
+
+def _some(parts: Sequence[str]) -> str:
+    """The first of these parts."""
+    return ", ".join(parts[:MOST_NAMED]) + (", …" if len(parts) > MOST_NAMED else "")
+
+
 class Sweeper(threading.Thread):
     """Sweeps every few seconds until asked to stop; survives any error, also if the database or
     broker is down."""
@@ -188,32 +198,37 @@ class Sweeper(threading.Thread):
         super().__init__(name="sweeper", daemon=True)
         self.stopping = threading.Event()
         self._deleted_at = -float(DELETE_EVERY_S)
+        self._away: set[str] = set()  # causes of the last round, whose places are in the log
 
     def run(self) -> None:
         """Sweeps immediately, then every EVERY_S seconds."""
         while True:
             close_old_connections()
-            away: Counter[str] = Counter()
-            for step in (
-                lambda: leases.watch.look(try_to_write),
-                sweep,
-                *sweeps.every(),
-                self._delete_old,
-            ):
+            away: dict[str, list[str]] = {}
+            for step in (self._look, sweep, *sweeps.every(), self._delete_old):
                 try:
                     step()
                 except Exception as error:  # the other steps, and the next round, still look
                     if is_busy(error):  # others write, or a killed process is being recovered
                         sweeper_log.info("the database is busy; looks again in %s s", EVERY_S)
                     elif isinstance(error, AWAY):
-                        away[" ".join(str(error).split())[:MOST_SAID]] += 1
+                        cause = " ".join(str(error).split())[:MOST_SAID]
+                        if cause not in self._away and not isinstance(error, RedisError):
+                            sweeper_log.warning("could not sweep", exc_info=True)
+                            self._away.add(cause)
+                        away.setdefault(cause, []).append(_name_of(step))
                     else:
                         sweeper_log.warning("could not sweep", exc_info=True)
+            self._away &= away.keys()
             for cause, parts in away.items():
-                sweeper_log.warning("could not sweep, in %s parts of a round: %s", parts, cause)
+                line = "could not sweep, in %s parts of a round (%s): %s"
+                sweeper_log.warning(line, len(parts), _some(parts), cause)
             close_old_connections()
             if self.stopping.wait(EVERY_S):
                 return
+
+    def _look(self) -> None:
+        leases.watch.look(try_to_write)
 
     def _delete_old(self) -> None:
         if time.monotonic() - self._deleted_at >= DELETE_EVERY_S:
