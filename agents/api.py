@@ -28,7 +28,6 @@ from agents.next_request import (
 from loom import access
 from loom.access import Actor
 from loom.errors import CommandError, not_found
-from loom.language.ids import looks_like_id
 from loom.people.models import Participant
 from loom.permissions import GENERATE, in_order
 from loom.reading.queries import provenance
@@ -293,9 +292,7 @@ def _options(request: Request, member: Actor, workspace: Workspace) -> PreviewOp
         raise CommandError("INVALID_SYNTAX", "how is turn or continue.", hint="?how=continue")
     how: How = "turn" if given == "turn" else "continue" if given else usual(agent)
     named = word(request, "node")
-    node = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
-    if named.lower() == "root":
-        node = lookup.root_of(tree)
+    node = lookup.find_named(tree, named)
     if named and node is None:
         raise not_found(f"[{named[:20]}]")
     is_agents = how == "turn" and workspace.participant_id == agent.pk

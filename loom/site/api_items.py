@@ -6,7 +6,6 @@ from rest_framework.request import Request
 
 from loom.access import Actor
 from loom.errors import not_found
-from loom.language.ids import looks_like_id
 from loom.site.schema import number
 from loom.trees.models import Node, Tree
 from loom.trees.queries import event_log, lookup
@@ -22,8 +21,8 @@ def events_of(request: Request, actor: Actor, stream: str) -> dict[str, Any]:
 
 
 def get_node(tree: Tree, local_id: str) -> Node:
-    """The node with that local id, in any case; otherwise NOT_FOUND."""
-    node = lookup.find_node(tree, local_id.lower()) if looks_like_id(local_id) else None
+    """The node with that local id, in any case, or the root; otherwise NOT_FOUND."""
+    node = lookup.find_named(tree, local_id)
     if node is None:
         raise not_found("This node", "GET …/nodes lists those of the tree.")
     return node

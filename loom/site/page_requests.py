@@ -371,9 +371,8 @@ def node_named(tree: Tree, local_id: str) -> Node:
 
 
 def known_node(tree: Tree, local_id: str) -> Node | None:
-    """The node with that id; None if there is none or the id is not valid."""
-    wanted = local_id.lower()
-    return lookup.find_node(tree, wanted) if looks_like_id(wanted) else None
+    """The node with that id, or the root; None if there is none or the id is not valid."""
+    return lookup.find_named(tree, local_id)
 
 
 @dataclass(frozen=True)

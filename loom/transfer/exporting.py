@@ -11,7 +11,6 @@ from django.utils.translation import gettext_noop
 
 from loom.access import Actor
 from loom.errors import CommandError, not_found
-from loom.language.ids import looks_like_id
 from loom.links.models import Link
 from loom.text.images import IMAGE_SIGN, hashes_in
 from loom.transfer.large_trees import counts_of_tree
@@ -288,7 +287,7 @@ def _end(tree: Tree, named: str) -> Node:
     """The text that the path leads to: the one that was named, else the end of the main line."""
     if not named:
         return main_line_of(tree).end
-    node = lookup.find_node(tree, named.lower()) if looks_like_id(named.lower()) else None
+    node = lookup.find_named(tree, named)
     if node is None:
         raise not_found(f"[{named[:20]}]")
     return node

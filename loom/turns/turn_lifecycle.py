@@ -181,10 +181,8 @@ def demand_aware(agent: Participant) -> None:
 
 
 def _point(actor: Actor, tree: Tree, local_id: str) -> Node:
-    if local_id.lower() == "root":
-        node: Node | None = lookup.root_of(tree)
-    elif local_id:
-        node = lookup.find_node(tree, local_id.lower())
+    if local_id:
+        node = lookup.find_named(tree, local_id)
     else:
         view = node_writer.workspace_of(actor.participant, tree)
         here = lookup.visible_at_or_above(lookup.rows().get(pk=view.position_id), view)

@@ -16,7 +16,6 @@ from loom.engine.answers import messages_of
 from loom.engine.models import Step
 from loom.engine.steps import items_of
 from loom.errors import not_found
-from loom.language.ids import looks_like_id
 from loom.links.queries import written
 from loom.site import responses
 from loom.site.api_items import events_of
@@ -110,8 +109,7 @@ def draft(request: Request, uid: str, slot: str) -> Response:
     """The draft as it is stored now; `at` is null if it was deleted."""
     actor, workspace = access.get_workspace(user_of(request), uid)
     given = read(request, DraftSent)
-    wanted = slot.lower()
-    node = lookup.find_node(workspace.tree, wanted) if looks_like_id(wanted) else None
+    node = lookup.find_named(workspace.tree, slot)
     if node is None:
         raise not_found(f"[{slot}]")
     first: Node = node.slot

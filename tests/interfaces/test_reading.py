@@ -14,6 +14,7 @@ from loom.people.models import User
 from loom.text import hashes
 from loom.trees.commands import node_writer
 from loom.trees.models import Tree, VersionChoice
+from loom.trees.queries.lookup import root_of
 from tests.queries.growing import add, chain, flag, version
 from tests.rows_read import work_done
 from tests.triggers import triggers_aside
@@ -244,3 +245,19 @@ def test_many_descendants_are_counted_to_a_bound(
         asked = f"nodes/{nodes[place].local_id}?descendants=1"
         counts = _get(api(reader), tree, asked)["counts"]
         assert (counts["descendants"], counts.get("is_more")) == expected
+
+
+@pytest.mark.django_db
+def test_the_root_is_named_in_addresses_as_in_lines(api: Client, owner: User, tree: Tree) -> None:
+    client, root = api(owner), root_of(tree).local_id
+    home = f"/api/trees/{tree.uid}"
+    for name in ("root", "Root"):
+        assert client.get(f"{home}/nodes/{name}").json()["id"] == root
+        assert client.get(f"{home}/export?format=text&node={name}").status_code == 200
+    assert client.get(f"{home}/nodes/{name}/provenance").status_code == 200
+    assert client.get(f"{home}/nodes/{name}/graph").status_code == 200
+    assert client.get(f"{home}/nodes/rooted").status_code == 404
+    workspace = client.get(f"/api/workspaces?tree={tree.uid}").json()["id"]
+    sent = {"kind": "buffer", "text": "a"}
+    kept = client.put(f"/api/workspaces/{workspace}/drafts/root", sent, format="json")
+    assert kept.json()["slot"] == root

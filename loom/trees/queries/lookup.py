@@ -16,7 +16,7 @@ from django.db import connection
 from django.db.models import BigIntegerField, ExpressionWrapper, F, QuerySet
 
 from loom.access import Actor
-from loom.language.ids import ORDINAL_BITS, PLACE_BITS, ids_in
+from loom.language.ids import ORDINAL_BITS, PLACE_BITS, ids_in, looks_like_id
 from loom.permissions import CROSS_TREE, READ_DOCUMENTS
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.counts import MOST_COUNTED
@@ -326,6 +326,14 @@ def find_node(tree: Tree, local_id: str) -> Node | None:
     """The node with that local id in the tree."""
     node = _NAMED.first(tree=tree.pk, local_id=local_id)
     return with_tree(tree, node) if node is not None else None
+
+
+def find_named(tree: Tree, name: str) -> Node | None:
+    """The node with that local id, in any case, or the root, as `root`; None if there is none."""
+    wanted = name.lower()
+    if wanted == "root":
+        return root_of(tree)
+    return find_node(tree, wanted) if looks_like_id(wanted) else None
 
 
 def with_tree(tree: Tree, node: Node) -> Node:
