@@ -42,6 +42,7 @@ CALL_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 # The first text of Claude Code's system prompt, which its provider removes.
 ATTRIBUTION = "x-anthropic-billing-header"
 HIDDEN_TOKENS = 10  # of what stands in place of a hidden result, about
+MOST_DIGITS = 767  # that a number of JSON has once it is read, in its longest form
 MOST_BLOCK = 256 * 1024  # characters of a tool's result that a node keeps; the call has it whole
 
 
@@ -474,8 +475,8 @@ class _OtherwiseError(Exception):
 
 
 def can_be_written_again(raw: bytes) -> bool:
-    """Whether JSON says the same once it is read and written again: no number is rounded, too large
-    or none, and no object has a key twice."""
+    """Whether JSON says the same once it is read and written again: no number loses digits of its
+    own, is too large or none, and no object has a key twice."""
     try:
         json.loads(
             raw, parse_float=_exact, parse_constant=_refused, object_pairs_hook=_with_each_key
@@ -486,8 +487,13 @@ def can_be_written_again(raw: bytes) -> bool:
 
 
 def _exact(written: str) -> float:
-    value = float(written)
-    if not math.isfinite(value) or Decimal(repr(value)) != Decimal(written):
+    """The number, if it is one that JSON is read to: in its shortest form, or with more digits, as
+    many programs print it (0.10000000000000001)."""
+    value, decimal = float(written), Decimal(written)
+    digits = len(decimal.as_tuple().digits)
+    if not math.isfinite(value) or digits > MOST_DIGITS:
+        raise _OtherwiseError
+    if decimal not in (Decimal(repr(value)), Decimal(f"{value:.{digits}g}")):
         raise _OtherwiseError
     return value
 

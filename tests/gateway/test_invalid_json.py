@@ -102,7 +102,8 @@ def test_half_an_emoji_goes_on_as_it_came_and_hides_no_workspace(
         b'"top_p":NaN',
         b'"top_p":1E400',
         b'"top_p":-1E-99999999999999999999',
-        b'"top_p":0.10000000000000000555',
+        b'"top_p":0.10000000000000000001',
+        b'"top_p":0.1' + b"0" * 1000 + b"1",
         b'"metadata":{"a":1,"a":2}',
     ],
 )
@@ -124,11 +125,13 @@ def test_numbers_that_are_only_written_otherwise_hide_no_workspace(
 ) -> None:
     program = _program(actor, model, "workspace")
     provider.default = whole("Yes.")
-    numbers = b'"seed":12345678901234567890123,"top_p":0.10,"n":1e0,"t":-0.0'
+    numbers = b'"seed":12345678901234567890123,"top_p":0.10,"n":1e0,"t":-0.0,"a":[%s]'
+    numbers %= b"0.10000000000000001,0.69999998807907104,1.00000000000000000e-01,5e-324"
     raw = b'{%s,"messages":[{"role":"user","content":"Hi"}]}' % numbers
     got = run(program.send("POST", "/chat/completions", raw))
     assert "x-loom" not in got.headers and b"---WORKSPACE" in provider.seen[0].body
     assert provider.seen[0].json["seed"] == 12345678901234567890123
+    assert provider.seen[0].json["a"] == [0.1, 0.69999998807907104, 0.1, 5e-324]
 
 
 def test_half_an_emoji_is_paid_for(
