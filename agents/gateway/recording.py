@@ -468,8 +468,8 @@ def find_session(incoming: Incoming, uid: str = "") -> GatewaySession | None:
         return rows.filter(tree=message.tree_id).first()
     if incoming.previous_answer:
         # In the order of requests: in that of sessions SQLite would look through those of the key.
-        asked = rows.filter(requests__answer_id=incoming.previous_answer)
-        return asked.order_by("-requests__id").first()
+        answered = rows.filter(requests__answer_id=incoming.previous_answer)
+        return answered.order_by("-requests__id").first()
     if incoming.shape == "completions":
         return _session_of_text(unnamed, rules.text_of(incoming.history.messages[0]))
     # Two conversations may begin alike: one message is not enough to know a session by.

@@ -191,7 +191,7 @@ def test_an_answer_that_was_asked_for_without_a_name_is_waited_for(
     monkeypatch.setattr(recording, "begin", begin)
     monkeypatch.setattr(recording, "end", end)
 
-    async def sent(body: dict[str, Any], headers: dict[str, str]) -> None:
+    async def sent(body: dict[str, Any], headers: dict[str, Any]) -> None:
         await program.send("POST", "/responses", {"model": "echo-1", **body}, **headers)
 
     async def both() -> None:
