@@ -30,6 +30,7 @@ from mcp.shared.auth import (
 
 from agents.oauth import commands, documents
 from agents.oauth.models import AuthorizationCode, ProgramClient, ProgramConnection, RefreshToken
+from loom.errors import CommandError
 from loom.mcp.server import handle
 from loom.people.models import ApiKey, User
 from loom.platform.handler import handler
