@@ -24,6 +24,7 @@ from loom.errors import CommandError
 from loom.people import names
 from loom.people.commands import accounts as people
 from loom.people.models import ApiKey, User
+from loom.platform.outside_waits import waits_outside
 from loom.text.hashes import digest
 
 ACCESS_S = 3600  # seconds that an access token is valid
@@ -108,16 +109,17 @@ def _demand_few(key: str) -> None:
         )
 
 
-def learn(client_id: str) -> None:
-    """Reads the document about a program whose id is an address, if it was not read within the
-    hour. Raises CommandError REJECTED."""
+def learn(client_id: str, user: User) -> None:
+    """Reads the document about a program whose id is an address, and to which this user is asked to
+    give access, if it was not read within the hour. Raises CommandError REJECTED."""
     if not documents.is_address(client_id):
         return
     rows = ProgramClient.objects.filter(client_id=client_id)
     if rows.filter(read_at__gt=timezone.now() - READ_AGAIN).exists():
         return
     try:
-        metadata = metadata_of(documents.read(client_id))
+        with waits_outside(user.pk, "programs"):
+            metadata = metadata_of(documents.read(client_id))
     except BadMetadata as bad:
         raise CommandError(
             "REJECTED",

@@ -2,7 +2,6 @@
 what it is called and where browsers may be sent back to. Read over checked addresses."""
 
 import json
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,8 +13,6 @@ from loom.errors import CommandError
 from loom.participants.addresses import BadUrl, read_url
 
 MOST_BYTES = 16 * 1024
-MOST_AT_ONCE = 8  # documents that are read: each holds the thread of a request
-_free = BoundedSemaphore(MOST_AT_ONCE)
 LIMITS = Limits(connect_s=4, first_s=6, idle_s=4, total_s=8, body_bytes=MOST_BYTES)
 
 
@@ -38,18 +35,10 @@ def read(client_id: str) -> dict[str, Any]:
         read_url(client_id.partition("?")[0])
     except BadUrl as bad:
         raise _refused(str(bad)) from None
-    if not _free.acquire(blocking=False):
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            "Many programs are asking to be let in at the moment.",
-            hint="Try again in ten seconds.",
-        )
     try:
         status, body = the_loop().run(_get(client_id))
     except BrokenConnection as broken:
         raise _refused(broken.failure.said) from None
-    finally:
-        _free.release()
     if status != 200:  # a redirect is not followed
         raise _refused(f"Its address answered {status}.")
     try:

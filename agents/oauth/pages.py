@@ -199,7 +199,7 @@ def authorize(request: PersonRequest) -> HttpResponse:
     server = the_server()
     try:
         _demand_resource(request)
-        commands.learn(request.GET.get("client_id", ""))
+        commands.learn(request.GET.get("client_id", ""), request.user)
         grant = server.get_consent_grant(request, end_user=request.user)
     except OAuth2Error as error:
         if error.redirect_uri:

@@ -9,10 +9,10 @@ import argparse
 import os
 import signal
 import sys
-import threading
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 SLOTS = 4
 CONTEXT = 2048  # tokens in each slot
@@ -77,18 +77,18 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--threads", type=int, default=_cores())
     asked = parser.parse_args()
-    ended = threading.Event()
 
-    def end(number: int, frame: FrameType | None) -> None:
-        ended.set()
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        # Not by an event: a second signal at the same moment would wait for its lock forever. The
+        # server's threads do not end on their own while a stream is running.
+        os._exit(0)
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     sys.stdout.write(f"ready {serve(asked.host, asked.port, asked.threads)}\n")
     sys.stdout.flush()
-    ended.wait()
-    # The server's threads do not end on their own while a stream is running.
-    os._exit(0)
+    while True:
+        signal.pause()
 
 
 def _cores() -> int:

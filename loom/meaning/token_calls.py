@@ -30,6 +30,7 @@ from loom.participants.endpoint_calls import EndpointFailed
 from loom.participants.prices import NANO, counts_of, dollars, prices_from
 from loom.people.models import Participant
 from loom.permissions import GENERATE, WRITE
+from loom.platform.outside_waits import waits_outside
 from loom.trees.commands.node_writer import demand_text_node, demand_visible
 from loom.trees.models import Node, Tree
 from loom.trees.queries.lookup import withheld, withheld_from_models
@@ -177,26 +178,28 @@ def _asked(
     purpose: str,
     ask: Callable[[Generation, Keeps], TokenAnswer],
 ) -> tuple[TokenAnswer, Generation]:
-    """Asks, pays, and stores each exchange as a call, also of a request that failed."""
-    reserved = _reserved(actor, agent, read)
-    row = _begun(actor, node, agent, reserved)
-    exchanges: list[TokenExchange] = []
-    try:
+    """Asks, pays, and stores each exchange as a call, also of a request that failed.
+    LIMIT_EXCEEDED if too many wait for models."""
+    with waits_outside(actor.user.pk, "models"):
+        reserved = _reserved(actor, agent, read)
+        row = _begun(actor, node, agent, reserved)
+        exchanges: list[TokenExchange] = []
         try:
-            answer = ask(row, exchanges.append)
-        finally:
-            for exchange in exchanges:
-                row.call = store_exchange(node.tree, agent, purpose, exchange)
-    except EndpointFailed as failed:
-        _settle(row, reserved[1], None)
-        raise CommandError(
-            "UNAVAILABLE", f"{agent.name}: {failed}"[:300], hint="try another model"
-        ) from None
-    except BaseException:
-        _settle(row, reserved[1], None)
-        raise
-    _settle(row, reserved[1], answer.usage)
-    return answer, row
+            try:
+                answer = ask(row, exchanges.append)
+            finally:
+                for exchange in exchanges:
+                    row.call = store_exchange(node.tree, agent, purpose, exchange)
+        except EndpointFailed as failed:
+            _settle(row, reserved[1], None)
+            raise CommandError(
+                "UNAVAILABLE", f"{agent.name}: {failed}"[:300], hint="try another model"
+            ) from None
+        except BaseException:
+            _settle(row, reserved[1], None)
+            raise
+        _settle(row, reserved[1], answer.usage)
+        return answer, row
 
 
 # What can be asked.

@@ -5,9 +5,10 @@ import base64
 import hashlib
 import json
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import BoundedSemaphore, Thread
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
@@ -33,7 +34,9 @@ from agents.oauth.models import AuthorizationCode, ProgramClient, ProgramConnect
 from loom.errors import CommandError
 from loom.mcp.server import handle
 from loom.people.models import ApiKey, User
+from loom.platform import outside_waits
 from loom.platform.handler import handler
+from loom.platform.outside_waits import waits_outside
 from tests.two_groves import TwoGroves
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -739,9 +742,11 @@ def test_what_is_over_is_forgotten(two_groves: TwoGroves) -> None:
     assert ProgramConnection.objects.get().is_over
 
 
-def test_few_documents_are_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_documents_are_read_at_once_for_one_person(owner: User) -> None:
     """Each holds the thread of a request, for as long as its server likes."""
-    monkeypatch.setattr(documents, "_free", BoundedSemaphore(1))
-    with documents._free, pytest.raises(CommandError) as refused:
-        documents.read("https://example.org/program")
+    with ExitStack() as waiting:
+        for _ in range(outside_waits.EACH):
+            waiting.enter_context(waits_outside(owner.pk, "programs"))
+        with pytest.raises(CommandError) as refused:
+            commands.learn("https://example.org/program", owner)
     assert refused.value.code == "LIMIT_EXCEEDED"

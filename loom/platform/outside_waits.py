@@ -1,0 +1,44 @@
+"""Views that wait for a server outside of Heddle. Each holds the thread of a request for as long as
+that server likes, so they have a part of the threads only, and each account a few of these: others
+go on reading and writing while a model or a page is slow."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.conf import settings
+
+from loom.errors import CommandError
+
+EACH = 4  # waits of one account at once, in one process
+
+_waiting: Counter[int] = Counter()  # waits by account
+_lock = threading.Lock()
+
+
+def most_waits() -> int:
+    """How many views wait at once, in one process."""
+    return max(2, int(settings.REQUEST_THREADS) // 4)
+
+
+@contextmanager
+def waits_outside(account: int, what: str) -> Iterator[None]:
+    """While a view of this account waits. LIMIT_EXCEEDED if there are too many, in a sentence that
+    says of `what`: `models`."""
+    with _lock:
+        if _waiting[account] >= EACH or _waiting.total() >= most_waits():
+            whose = "you wait" if _waiting[account] >= EACH else "others wait"
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                f"Too many answers of {what} are on their way at the moment, for which {whose}.",
+                hint="try again in some seconds",
+            )
+        _waiting[account] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _waiting[account] -= 1
+            if not _waiting[account]:
+                del _waiting[account]
