@@ -87,9 +87,9 @@ async def websocket(scope: dict[str, Any], receive: Any, send: Any) -> None:
     if scope["path"].startswith("/gateway/"):
         await send({"type": "websocket.close"})
         return
-    async with capacity.capacity.place() as has_place:
-        if has_place:
-            await consumers.routes(scope, receive, send)
+    async with capacity.capacity.place() as place:
+        if place is not None:
+            await consumers.routes({**scope, capacity.SCOPE_KEY: place}, receive, send)
         else:
             await no_place(scope, receive, send)
 

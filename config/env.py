@@ -82,6 +82,7 @@ class Env:
     receipt_days: int
     ended_session_days: int
     sockets: int
+    sockets_each: int
     database_connections: int
     metrics_key: str
     log_format: str
@@ -571,6 +572,7 @@ def read() -> Env:
         receipt_days=_days("HEDDLE_RECEIPT_DAYS", 30),
         ended_session_days=_days("HEDDLE_ENDED_SESSION_DAYS", 1),
         sockets=_count("HEDDLE_SOCKETS", 600, least=1, most=10_000, of="sockets"),
+        sockets_each=_count("HEDDLE_SOCKETS_EACH", 100, least=1, most=10_000, of="sockets"),
         metrics_key=_metrics_key(),
         log_format=_log_format(),
         traces_url=_traces_url(),

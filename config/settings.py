@@ -293,6 +293,7 @@ SPECTACULAR_SETTINGS = {
 # Sockets and streams of events of one web process; connections beyond them, for requests, are
 # config.http's ROOM.
 SOCKETS = ENV.sockets
+SOCKETS_EACH = ENV.sockets_each  # of one account
 # Requests of one web process that run at the same time. More would not be faster, as a process
 # computes on one core; on PostgreSQL each needs a connection, and sockets need some too.
 IS_SQLITE = DATABASES["default"]["ENGINE"] == "loom.platform.sqlite3"

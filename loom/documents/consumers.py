@@ -23,7 +23,7 @@ class DocumentConsumer(LiveConsumer):
             self._allow_large_frames()
             self.member = await rooms().enter(guest, self)
         except SocketRefused as closing:
-            await self.close(code=closing.code)
+            await self.close(code=closing.code, reason=closing.reason)
 
     def _allow_large_frames(self) -> None:
         """A member may paste a text of several megabytes (`config/sockets.py`)."""

@@ -50,6 +50,11 @@ class SocketRefused(Exception):
         self.code = code
         self.refused = refused
 
+    @property
+    def reason(self) -> str | None:
+        """What the close frame says, which a client of binary frames can read too."""
+        return self.refused.message if self.refused is not None else None
+
 
 def _headers(scope: SocketScope) -> dict[str, list[str]]:
     headers: dict[str, list[str]] = {}

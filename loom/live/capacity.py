@@ -1,9 +1,11 @@
-"""How many sockets and streams of events a process holds. They stay open for hours: without a limit
-of their own they take every connection of the process, and requests find none.
+"""How many sockets and streams of events a process holds, and how many of them each account. They
+stay open for hours: without a limit of their own they take every connection of the process, and
+requests find none; without one for each account, a single key takes the places of everybody.
 """
 
 import logging
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,8 +16,38 @@ from loom.errors import CommandError
 log = logging.getLogger("heddle.live")
 
 FULL = 1013  # "try again later": the close code for who finds no room
+SCOPE_KEY = "heddle.place"  # in the scope of a socket: its place
 MOST_ANSWERED = 32  # sockets that are told so at the same time; more are refused with 503
 LOGGED_S = 60.0
+
+
+class Place:
+    """The place of one connection. It belongs to an account once that is known."""
+
+    def __init__(self, held_by: Counter[int]) -> None:
+        self._held_by = held_by
+        self._account: int | None = None
+
+    def take_for(self, account: int) -> None:
+        """Counts the place as one of this account's. Raises CommandError LIMIT_EXCEEDED if the
+        account has no more."""
+        if self._held_by[account] >= settings.SOCKETS_EACH:
+            raise CommandError(
+                "LIMIT_EXCEEDED",
+                "Too many windows and programs of your account are connected at the moment.",
+                hint="close some of them and connect again; requests are still answered",
+            )
+        self._account = account
+        self._held_by[account] += 1
+
+    def give_back(self) -> None:
+        """Takes it off the account's count; nothing if it was nobody's."""
+        account, self._account = self._account, None
+        if account is None:
+            return
+        self._held_by[account] -= 1
+        if not self._held_by[account]:
+            del self._held_by[account]
 
 
 class Capacity:
@@ -23,26 +55,29 @@ class Capacity:
 
     def __init__(self) -> None:
         self.held = 0
+        self.held_by = Counter[int]()  # of each account that holds any
         self.refused = 0  # since the start
         self.answered = 0  # who found none and is being told
         self._logged_at = -LOGGED_S
 
     @asynccontextmanager
-    async def place(self) -> AsyncIterator[bool]:
-        """Holds a place, and yields whether there was one."""
+    async def place(self) -> AsyncIterator[Place | None]:
+        """Holds a place, and yields it; None if there was none."""
         if self.held >= settings.SOCKETS:
             self._log()
             self.refused += 1
             self.answered += 1
             try:
-                yield False
+                yield None
             finally:
                 self.answered -= 1
             return
         self.held += 1
+        place = Place(self.held_by)
         try:
-            yield True
+            yield place
         finally:
+            place.give_back()
             self.held -= 1
 
     def _log(self) -> None:

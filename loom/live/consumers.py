@@ -12,8 +12,10 @@ from channels.routing import URLRouter
 from django.urls import re_path
 
 from loom.engine import announcements, presence
+from loom.errors import CommandError
 from loom.live import frames, reads
 from loom.live.admission import Guest, SocketRefused, welcome
+from loom.live.capacity import FULL, SCOPE_KEY, Place
 from loom.live.feed import Feed
 from loom.live.kinds import kinds
 from loom.live.read_threads import PerLoop, ReadThreads
@@ -182,7 +184,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.accept()
             if closing.refused is not None:
                 await self.send(text_data=frames.error(closing.refused))
-            await self.close(code=closing.code)
+            await self.close(code=closing.code, reason=closing.reason)
             return
         await self.accept()
         self.socket = await hub().join(guest, self)
@@ -206,11 +208,18 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.serving
 
     async def guest(self) -> Guest:
+        """Who connects, for whom the place is counted. Raises SocketRefused."""
         address: dict[str, Any] = self.scope["url_route"]["kwargs"]
         if not address:
             raise SocketRefused(4404)
         check = database_sync_to_async(welcome, thread_sensitive=False)
         guest: Guest = await check(self.scope, address["kind"], address["uid"])
+        place: Place | None = self.scope.get(SCOPE_KEY)
+        if place is not None:
+            try:
+                place.take_for(guest.ticket.user_id)
+            except CommandError as refused:
+                raise SocketRefused(FULL, refused) from None
         return guest
 
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 
+from loom.errors import CommandError
 from loom.live.admission import Guest, SocketRefused, welcome
-from loom.live.capacity import capacity, refusal
+from loom.live.capacity import Place, capacity, refusal
 from loom.live.consumers import hub
 from loom.live.sockets import Socket
 
@@ -46,19 +47,25 @@ async def handle(scope: Scope, receive: Receive, send: Send) -> None:
     address = ADDRESS.fullmatch(scope["path"])
     if address is None:
         raise ValueError("is_wanted was not asked")
-    async with capacity.place() as has_place:
-        if has_place:
-            await _serve(address, scope, receive, send)
+    async with capacity.place() as place:
+        if place is not None:
+            await _serve(address, scope, receive, send, place=place)
         else:
-            await _refuse(send, 503)
+            await _refuse_with(send, refusal())
 
 
-async def _serve(address: re.Match[str], scope: Scope, receive: Receive, send: Send) -> None:
+async def _serve(
+    address: re.Match[str], scope: Scope, receive: Receive, send: Send, *, place: Place
+) -> None:
     try:
         check = database_sync_to_async(welcome, thread_sensitive=False)
         guest: Guest = await check(_resumed(scope), address["kind"], address["uid"])
+        place.take_for(guest.ticket.user_id)
     except SocketRefused as refused:
         await _refuse(send, STATUSES.get(refused.code, 404))
+        return
+    except CommandError as too_many:
+        await _refuse_with(send, too_many)
         return
     headers = [
         (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -120,17 +127,16 @@ class EventWire:
 
 
 async def _refuse(send: Send, status: int) -> None:
-    if status == 503:
-        body_sent = refusal().body
-    else:
-        code, message, hint = _SAID[status]
-        body_sent = {
-            "ok": False,
-            "code": code,
-            "message": message,
-            "hint": hint,
-            "retryable": False,
-        }
+    code, message, hint = _SAID[status]
+    body = {"ok": False, "code": code, "message": message, "hint": hint, "retryable": False}
+    await _send_refusal(send, status, body)
+
+
+async def _refuse_with(send: Send, refused: CommandError) -> None:
+    await _send_refusal(send, refused.status, refused.body)
+
+
+async def _send_refusal(send: Send, status: int, body_sent: dict[str, Any]) -> None:
     body = json.dumps(body_sent).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -16,6 +16,7 @@ from channels.db import database_sync_to_async
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
+from loom.errors import CommandError
 from loom.live.admission import Guest, SocketRefused, welcome
 from loom.live.capacity import capacity, refusal
 from loom.live.consumers import hub
@@ -109,14 +110,22 @@ async def _following(
     finally:
         for task in (*tasks, telling):
             task.cancel()
-        await asyncio.gather(*tasks, telling, return_exceptions=True)
+        ended = await asyncio.gather(*tasks, telling, return_exceptions=True)
+    for outcome in ended:
+        if isinstance(outcome, MCPError):  # there was no place for one of the streams
+            raise outcome
 
 
 async def _follow(ones: list[Followed], news: "SubscriptionNews") -> None:
-    async with capacity.place() as has_place:
-        if not has_place:
+    guest = ones[0].guest
+    async with capacity.place() as place:
+        if place is None:
             raise MCPError(types.INTERNAL_ERROR, refusal().message)
-        socket = await hub().join(ones[0].guest, FollowedFeed(ones, news))
+        try:
+            place.take_for(guest.ticket.user_id)
+        except CommandError as refused:
+            raise MCPError(types.INTERNAL_ERROR, refused.message) from None
+        socket = await hub().join(guest, FollowedFeed(ones, news))
         await socket.run()
 
 

@@ -13,7 +13,7 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import ListenNotSupportedError, Subscription
+from mcp.client.subscriptions import ListenNotSupportedError, Subscription, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 
 from loom.live.consumers import hub
@@ -210,6 +210,19 @@ def test_older_clients_and_too_many_resources_are_refused(two_groves: TwoGroves)
 
     talk(key_of(two_groves.only_left), old, "legacy")
     talk(key_of(two_groves.only_left), many)
+
+
+def test_a_subscription_takes_places_of_its_account(two_groves: TwoGroves, settings: Any) -> None:
+    settings.SOCKETS_EACH = 0
+    tree = f"loom://trees/{two_groves.left.tree.uid}"
+
+    async def work(client: Client) -> None:
+        async with client.listen(resource_subscriptions=[tree]) as heard:
+            with pytest.raises(SubscriptionLost) as lost:
+                await told(heard)
+        assert "Too many windows and programs of your account" in str(lost.value.__cause__)
+
+    talk(key_of(two_groves.only_left), work)
 
 
 def test_the_older_revision_neither_announces_nor_has_subscriptions(owner: User) -> None:

@@ -32,6 +32,7 @@ class Heddle:
             and name not in ("REDIS_URL", "DATABASE_URL")
         }
         self._env |= {"HEDDLE_PROVIDER_ALLOW": allow, "HEDDLE_DATA": str(data)}
+        self._env["HEDDLE_SOCKETS_EACH"] = "10000"  # one account is everybody
         self._process: subprocess.Popen[str] | None = None
         self.printed: list[str] = []
 

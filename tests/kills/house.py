@@ -59,6 +59,7 @@ class House:
             "HEDDLE_DATA": str(data),
             "HEDDLE_ORIGINS": self.options.url,
             "HEDDLE_PROVIDER_ALLOW": allow,
+            "HEDDLE_SOCKETS_EACH": "10000",  # one account is everybody
             **(given or {}),
         }
         if postgres is not None:

@@ -11,6 +11,8 @@ from channels.db import database_sync_to_async
 from django.db import connection
 
 from config import asgi, celery, env
+from loom.access import Actor
+from loom.documents import actions
 from loom.live import capacity
 from loom.people.models import User
 from loom.trees.models import Tree
@@ -32,6 +34,7 @@ def _empty(settings: Any) -> Iterator[None]:
     settings.SOCKETS = 2
     yield
     assert (capacity.capacity.held, capacity.capacity.answered) == (0, 0)
+    assert not capacity.capacity.held_by
 
 
 def _socket(path: str, headers: Headers) -> Any:
@@ -132,6 +135,60 @@ async def test_a_stream_of_events_takes_a_place(tree: Tree, owner: User, setting
     assert capacity.capacity.held == 1
     await wire.send_input({"type": "http.disconnect"})
     await wire.wait(PATIENCE_S)
+
+
+TOO_MANY = "Too many windows and programs of your account are connected at the moment."
+
+
+async def test_one_account_does_not_take_the_places_of_others(
+    tree: Tree, owner: User, reader: User, settings: Any
+) -> None:
+    settings.SOCKETS, settings.SOCKETS_EACH = 10, 2
+    headers = await database_sync_to_async(bearer)(owner)
+    other = await database_sync_to_async(bearer)(reader)
+    path = f"/ws/trees/{tree.uid}"
+    held = [(await _asked(path, headers))[0] for _ in range(2)]
+    late, (accepted, refusal) = await _asked(path, headers)
+    assert accepted["type"] == "websocket.accept"
+    sent = json.loads(refusal["text"])
+    assert (sent["code"], sent["message"]) == ("LIMIT_EXCEEDED", TOO_MANY)
+    closed = await late.receive_output(PATIENCE_S)
+    assert closed == {"type": "websocket.close", "code": 1013, "reason": TOO_MANY}
+    await _left(late)
+
+    status, body = await _request(f"/api/trees/{tree.uid}/events", headers, b"text/event-stream")
+    assert (status, json.loads(body)["message"]) == (429, TOO_MANY)
+
+    beside, (accepted, greeting) = await _asked(path, other)
+    assert json.loads(greeting["text"])["type"] != "error"
+    await _left(held.pop())
+    again, (accepted, greeting) = await _asked(path, headers)
+    assert json.loads(greeting["text"])["type"] != "error"
+    for wire in (again, beside, *held):
+        await _left(wire)
+
+
+async def test_a_document_takes_a_place_of_its_account(
+    actor: Actor, owner: User, settings: Any
+) -> None:
+    settings.SOCKETS_EACH = 0
+    headers = await database_sync_to_async(bearer)(owner)
+    make = database_sync_to_async(actions.make_document)
+    written = await make(actor, title="Notes", text="A tower.")
+    wire, (accepted, closed) = await _asked(f"/ws/documents/{written.uid}", headers)
+    assert accepted["type"] == "websocket.accept"
+    assert closed == {"type": "websocket.close", "code": 1013, "reason": TOO_MANY}
+    await _left(wire)
+
+
+async def test_a_socket_that_is_cancelled_gives_its_place_back(
+    tree: Tree, owner: User, settings: Any
+) -> None:
+    headers = await database_sync_to_async(bearer)(owner)
+    wire, _ = await _asked(f"/ws/trees/{tree.uid}", headers)
+    assert capacity.capacity.held_by == {owner.pk: 1}
+    wire.future.cancel()
+    await asyncio.wait([wire.future])
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "many", "٣", "99999999999"])
