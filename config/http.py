@@ -18,14 +18,17 @@ from django.conf import settings
 from django.middleware.gzip import GZipMiddleware
 
 from loom.errors import CommandError
+from loom.platform.networks import network_of
 from loom.platform.upgrades import HttpProtocol
 
 log = logging.getLogger("heddle.http")
 
-# The protocol. A client that opens connections and sends its headers slowly, or never, would
-# otherwise hold a file descriptor of the process forever.
+# The protocol. A client that opens connections and sends its headers slowly, or never, or stops in
+# the middle of a body, would otherwise hold a file descriptor of the process forever.
 
 HEADERS_S = 20.0  # from the first byte of a connection or request until its headers are complete
+STALLED_S = 5.0  # without a byte, after which a connection is closed if a new one needs its place
+BODY_S = 30.0  # without a byte of a body that is still to come; a slow one that moves goes on
 HEADER_BYTES = 64 * 1024
 # Connections for requests, beyond the sockets that a process may hold: sockets are refused before
 # requests are.
@@ -33,14 +36,16 @@ ROOM = 200
 # File descriptors beside those of connections: of the database for each thread, of the broker, of
 # files.
 DESCRIPTORS = 400
-CONNECTIONS_FROM = 200  # from one address; proxies and this machine itself have no limit
+CONNECTIONS_FROM = 200  # from one network; proxies and this machine itself have no limit
 
 
 class LimitedProtocol(HttpProtocol):
-    """Closes connections beyond the limits, and those whose headers are late or too long."""
+    """Closes connections beyond the limits, and those whose headers are late or too long, or whose
+    body has stopped."""
 
     _due: asyncio.TimerHandle | None = None
     _header_bytes = 0
+    _moved_at = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accepts the connection, or closes it at once if there are too many."""
@@ -51,7 +56,7 @@ class LimitedProtocol(HttpProtocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops waiting for headers."""
+        """Stops waiting for headers or a body."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -72,13 +77,43 @@ class LimitedProtocol(HttpProtocol):
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Runs the request. Its body may take as long as it needs."""
+        """Runs the request. Its body may take as long as it needs while it moves."""
         self._stop_waiting()
         super().on_headers_complete()
+        self._moved_at = self.loop.time()
+        self._due = self.loop.call_later(BODY_S, self._look_at_body)
+
+    def on_body(self, body: bytes) -> None:
+        """Receives a part of the body."""
+        self._moved_at = self.loop.time()
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Ends the body: the answer may take as long as it needs."""
+        self._stop_waiting()
+        super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Gives the connection to the protocol of sockets, which has times of its own."""
+        self._stop_waiting()
+        super().handle_websocket_upgrade()
 
     def _wait(self) -> None:
         self._stop_waiting()
+        self._moved_at = self.loop.time()
         self._due = self.loop.call_later(HEADERS_S, self._give_up)
+
+    def _look_at_body(self) -> None:
+        """Gives a body up that has not moved for BODY_S. While nothing is read, as the request
+        waits for a thread or has not taken what came, it is not the client that is slow."""
+        now = self.loop.time()
+        if self.flow.read_paused or self.cycle.waiting_for_100_continue:
+            self._moved_at = now
+        left = self._moved_at + BODY_S - now
+        if left > 0:
+            self._due = self.loop.call_later(left, self._look_at_body)
+        else:
+            self._give_up()
 
     def _stop_waiting(self) -> None:
         if self._due is not None:
@@ -99,21 +134,39 @@ class LimitedProtocol(HttpProtocol):
 
     def _has_room(self) -> bool:
         """Whether there is room. A connection that only waits for another request is closed for
-        this one: browsers keep theirs open after each page."""
+        this one: browsers keep theirs open after each page. Without one, it is the one whose
+        request has not moved for the longest time."""
         if len(self.connections) <= settings.SOCKETS + ROOM:
             return True
         for other in self.connections:
             if isinstance(other, LimitedProtocol) and other.timeout_keep_alive_task is not None:
                 other.transport.close()
                 return True
-        return False
+        stalled = [
+            other
+            for other in self.connections
+            if isinstance(other, LimitedProtocol) and other.stalled_s > STALLED_S
+        ]
+        if not stalled:
+            return False
+        max(stalled, key=lambda other: other.stalled_s).transport.close()
+        return True
+
+    @property
+    def stalled_s(self) -> float:
+        """For how many seconds the rest of a request has not come; 0 if none is waited for."""
+        if self._due is None or self.flow.read_paused or self.transport.is_closing():
+            return 0.0
+        return self.loop.time() - self._moved_at
 
     def _has_too_many(self) -> bool:
         host = self.client[0] if self.client else ""
         if not host or _is_trusted(host):
             return False
-        from_here = (getattr(connection, "client", None) for connection in self.connections)
-        return sum(1 for client in from_here if client and client[0] == host) > CONNECTIONS_FROM
+        network = network_of(host)
+        clients = (getattr(connection, "client", None) for connection in self.connections)
+        from_here = sum(1 for client in clients if client and network_of(client[0]) == network)
+        return from_here > CONNECTIONS_FROM
 
 
 def _is_trusted(host: str) -> bool:

@@ -102,6 +102,56 @@ async def test_a_body_may_take_longer_than_headers(protocols: list[http.LimitedP
         writer.close()
 
 
+@pytest.mark.parametrize(
+    "head", [b"Content-Length: 1000\r\n\r\na", b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n"]
+)
+async def test_a_body_that_stops_ends_the_connection(
+    head: bytes, protocols: list[http.LimitedProtocol]
+) -> None:
+    async with _serving() as port:
+        answer = asyncio.create_task(_answer(port, b"POST / HTTP/1.1\r\nHost: x\r\n" + head))
+        await _until(lambda: bool(protocols) and protocols[0].cycle is not None)
+        pass_time(http.BODY_S + 1)
+        assert await answer == b""
+        assert b"200 OK" in await _answer(port, OK)
+
+
+async def test_a_body_that_moves_goes_on(protocols: list[http.LimitedProtocol]) -> None:
+    async with _serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n")
+        await _until(lambda: bool(protocols) and protocols[0].cycle is not None)
+        for _ in range(5):
+            moved_at = protocols[0]._moved_at
+            pass_time(http.BODY_S - 1)
+            await asyncio.sleep(0)  # what is due happens
+            writer.write(b"a")
+            await _until(lambda before=moved_at: protocols[0]._moved_at > before)
+        assert b"200 OK" in await asyncio.wait_for(reader.read(400), PATIENCE_S)
+        writer.close()
+
+
+async def test_an_answer_may_take_longer_than_a_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_read, may_answer = asyncio.Event(), asyncio.Event()
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        is_read.set()
+        await may_answer.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"late"})
+
+    monkeypatch.setattr(sys.modules[__name__], "_application", slow)
+    async with _serving() as port:
+        answer = asyncio.create_task(_answer(port, OK))
+        await is_read.wait()
+        pass_time(http.BODY_S + 1)
+        await asyncio.sleep(0)
+        may_answer.set()
+        assert b"200 OK" in await answer
+
+
 async def test_headers_without_end_are_refused() -> None:
     long = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"x" * 70_000 + b"\r\n\r\n"
     many = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Many: abc\r\n" * 8_000 + b"\r\n"
@@ -141,6 +191,24 @@ async def test_a_connection_that_waits_for_another_request_makes_room(
             held_writer.close()
 
 
+async def test_a_request_that_does_not_move_makes_room(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
+) -> None:
+    monkeypatch.setattr(http, "ROOM", 1)
+    settings.SOCKETS = 1
+    half = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na"
+    async with _serving() as port:
+        held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for _, writer in held:
+            writer.write(half)
+        await _until(lambda: len(protocols) == 2 and all(p.cycle for p in protocols))
+        assert await _answer(port, b"") == b""  # they may still move
+        pass_time(http.STALLED_S + 1)
+        assert b"200 OK" in await _answer(port, OK)
+        for _, writer in held:
+            writer.close()
+
+
 def test_the_process_may_open_as_many_files_as_its_connections_need() -> None:
     """In a process of its own, with the limit that most systems give."""
     code = (
@@ -162,6 +230,22 @@ async def test_one_address_takes_not_all_connections(monkeypatch: pytest.MonkeyP
         assert await _answer(port, b"") == b""
         for _, writer in held:
             writer.close()
+
+
+def test_one_network_of_ipv6_takes_not_all_connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http, "CONNECTIONS_FROM", 2)
+    monkeypatch.setattr(http, "_is_trusted", lambda host: False)
+    hosts = ("2001:db8:1:2::1", "2001:db8:1:2::2", "2001:db8:1:3::1", "2001:db8:1:2:ffff::3")
+    held: set[Any] = set()
+    are_too_many = []
+    for host in hosts:
+        protocol = http.LimitedProtocol.__new__(http.LimitedProtocol)
+        protocol.client, protocol.connections = (host, 1), held
+        held.add(protocol)
+        are_too_many.append(protocol._has_too_many())
+    assert are_too_many == [False, False, False, True]
 
 
 async def test_only_named_proxies_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 from django.contrib.auth import login, logout, update_session_auth_hash
@@ -29,6 +28,7 @@ from loom.people import preferences
 from loom.people.models import ApiKey, Membership, SigninLink, User, UserSession
 from loom.people.names import checked, skeleton
 from loom.permissions import SCOPES, Scope
+from loom.platform.networks import network_of
 from loom.text.hashes import digest
 
 LINK_HOURS = 24
@@ -293,7 +293,7 @@ class PasswordAttempt:
         # No other way to write a name has attempts of its own, and whoever may try any name at one
         # place uses up no attempts `at` another.
         who = digest(f"{at}\n{_folded(name)}")
-        address = _network(request)
+        address = network_of(request.META.get("REMOTE_ADDR", ""))
         self._keys = (
             f"wrong:both:{who}:{digest(address)}",
             f"wrong:from:{digest(address)}",
@@ -335,20 +335,6 @@ def _counted(key: str) -> int:
     """The count including this attempt; it expires MINUTES after the first one."""
     cache.add(key, 0, MINUTES * 60)
     return cache.incr(key)
-
-
-def _network(request: HttpRequest) -> str:
-    """The address, or for IPv6 the /64 network, which one customer usually has."""
-    given = request.META.get("REMOTE_ADDR", "")
-    try:
-        address = ip_address(given)
-    except ValueError:
-        return str(given)
-    if isinstance(address, IPv6Address) and address.ipv4_mapped:
-        return str(address.ipv4_mapped)  # all of IPv4 lies in one such network
-    if isinstance(address, IPv6Address):
-        return str(ip_network((address, 64), strict=False))
-    return str(address)
 
 
 def change_password(request: HttpRequest, user: User, *, old: str, new: str) -> None:
