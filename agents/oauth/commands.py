@@ -140,6 +140,12 @@ def learn(client_id: str, user: User) -> None:
             rows.update(**values)
 
 
+def has_let_in(user: User, client_id: str) -> bool:
+    """Whether the person has let this program in, and not ended that."""
+    connections = ProgramConnection.objects.filter(user=user, client__client_id=client_id)
+    return connections.filter(key__revoked_at__isnull=True).exists()
+
+
 def keep_code(
     code: str,
     client: ProgramClient,

@@ -202,7 +202,10 @@ def authorize(request: PersonRequest) -> HttpResponse:
         commands.learn(request.GET.get("client_id", ""), request.user)
         grant = server.get_consent_grant(request, end_user=request.user)
     except OAuth2Error as error:
-        if error.redirect_uri:
+        # Anybody can register an address; only that of a program which the person has let in is
+        # followed without asking (RFC 9700 §4.11.2).
+        client_id = request.GET.get("client_id", "")
+        if error.redirect_uri and commands.has_let_in(request.user, client_id):
             return _back(request, server.handle_response(*error()))
         raise _not_asked(error) from None
     if request.method != "POST":
@@ -247,7 +250,8 @@ def _asked(request: PersonRequest, grant: Any) -> HttpResponse:
     context = {
         "client": client,
         "host": urlsplit(client.client_id).hostname if client.read_at else "",
-        "target": redirects.shown(grant.redirect_uri),
+        "target": redirects.host_of(grant.redirect_uri),
+        "scheme": redirects.scheme_of(grant.redirect_uri),
         "wants_write": wants_write,
         "groves": groves,
         "field": GRANTED,

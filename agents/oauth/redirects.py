@@ -5,9 +5,14 @@ from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 MOST_URI = 1000  # characters
-# A page or program of this computer runs these itself instead of opening a program.
-_UNSAFE = frozenset(
-    "about blob data file filesystem ftp ftps javascript vbscript view-source ws wss".split()
+# RFC 8252 §7.1 wants the scheme of a program to be a domain name of its maker, reversed. One
+# without a dot may be of the browser or the system (`javascript`, `search-ms`, `ms-msdt`), which
+# start programs with arguments, and nobody has a whole list of those. These are of programs that
+# speak MCP: Cursor registers `cursor://anysphere.cursor-mcp/oauth/callback`, and a registration is
+# refused with all its addresses if one of them is.
+_WITHOUT_A_DOT = frozenset(
+    "claude cursor cursor-dev goose kiro lmstudio raycast trae vscode vscode-insiders vscodium warp"
+    " windsurf windsurf-next zed".split()
 )
 # What a host may consist of: other signs could end its place in the policy of the consent page.
 _HOST = re.compile(r"[a-z0-9.-]+")
@@ -28,7 +33,7 @@ def _split(uri: str) -> SplitResult | None:
 
 def why_not(uri: str) -> str:
     """Why nobody may be sent to this address; "" if they may: https, http on this computer, or the
-    scheme of a program (RFC 8252)."""
+    scheme of a program (RFC 8252), which has a dot or is known."""
     parts = _split(uri)
     if parts is None or not parts.scheme:
         return "It is no address."
@@ -42,7 +47,9 @@ def why_not(uri: str) -> str:
         return "" if _is_host(parts) else "Its host has other signs than letters, digits, . and -."
     if parts.scheme == "http":
         return "" if parts.hostname in _LOOPBACK else "It must be https, or on this computer."
-    return f"The scheme {parts.scheme} is not allowed." if parts.scheme in _UNSAFE else ""
+    if "." in parts.scheme or parts.scheme in _WITHOUT_A_DOT:
+        return ""
+    return f"The scheme {parts.scheme} is not allowed: a program's own is like com.example.program."
 
 
 def _is_host(parts: SplitResult) -> bool:
@@ -83,10 +90,14 @@ def source_of(uri: str) -> str:
     return f"{parts.scheme}:"
 
 
-def shown(uri: str) -> str:
-    """Where the address leads, for a person: its host, or the scheme of a program; "" for this
-    computer."""
-    if is_loopback(uri):
-        return ""
+def host_of(uri: str) -> str:
+    """The host that a browser is sent to, for a person; "" for this computer, and for the scheme of
+    a program: what stands in the place of a host there is free text."""
     parts = urlsplit(uri)
-    return parts.hostname or f"{parts.scheme}:"
+    return (parts.hostname or "") if parts.scheme == "https" else ""
+
+
+def scheme_of(uri: str) -> str:
+    """The scheme of a program, as `com.example.program:`; "" for https and http."""
+    scheme = urlsplit(uri).scheme
+    return "" if scheme in ("http", "https") else f"{scheme}:"

@@ -360,11 +360,26 @@ def api(token: str) -> int:
     ],
 )
 def test_without_pkce_nobody_is_asked(two_groves: TwoGroves, changed: dict[str, Any]) -> None:
-    sent = browser_of(two_groves.only_left).get(asking(registered(), **changed))
-    assert sent.status_code == 302
-    assert sent["Location"].startswith(f"{BACK}?") and "error=invalid_request" in sent["Location"]
-    assert "state=s1" in sent["Location"] and f"iss={quote(BASE, safe='')}" in sent["Location"]
+    client, browser = registered(), browser_of(two_groves.only_left)
+    for sent in (browser.get(asking(client, **changed)), browser.post(asking(client, **changed))):
+        assert sent.status_code == 400 and "Location" not in sent
+        assert "cannot be let in" in sent.content.decode()
     assert not AuthorizationCode.objects.exists()
+
+
+def test_only_a_program_that_the_person_has_let_in_is_told_of_its_mistakes(
+    two_groves: TwoGroves,
+) -> None:
+    client, user = registered(), two_groves.only_left
+    exchanged(client, user)
+    for changed in ({"response_type": "token"}, {"code_challenge": "short"}):
+        sent = browser_of(user).get(asking(client, **changed))
+        assert sent.status_code == 302 and sent["Location"].startswith(f"{BACK}?")
+        assert "error=" in sent["Location"] and "state=s1" in sent["Location"]
+        assert f"iss={quote(BASE, safe='')}" in sent["Location"]
+        assert browser_of(two_groves.both).get(asking(client, **changed)).status_code == 400
+    commands.end(ProgramConnection.objects.get())
+    assert browser_of(user).get(asking(client, response_type="token")).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -480,6 +495,12 @@ def test_tokens_of_a_connection_that_ended_meanwhile_are_not_given_out(
         '{"redirect_uris": ["https://a.example/#part"]}',
         '{"redirect_uris": ["https://user:pass@a.example/"]}',
         '{"redirect_uris": [7]}',
+        '{"redirect_uris": ["https://a.example/", "evil://claude.ai/cb"]}',
+        '{"redirect_uris": ["ms-msdt:/id"]}',
+        '{"redirect_uris": ["search-ms:query=x"]}',
+        '{"redirect_uris": ["feed:javascript:alert(1)"]}',
+        '{"redirect_uris": ["chrome://settings"]}',
+        '{"redirect_uris": ["mailto:a@b"]}',
         '{"redirect_uris": ["' + "https://a.example/" + "a" * 20_000 + '"]}',
     ],
 )
@@ -514,10 +535,22 @@ def test_a_host_with_signs_of_a_policy_is_not_registered(db: None, host: str) ->
         "https://[2001:db8::7]:8443/cb",
         "http://[::1]:9/cb",
         "loomer.app:/cb;x",
+        "cursor://anysphere.cursor-mcp/oauth/callback",
     ],
 )
 def test_names_and_numbers_of_hosts_are_registered(db: None, uri: str) -> None:
     assert registered(uri=uri).redirect_uris == [uri]
+
+
+@pytest.mark.parametrize("host", ["claude.ai", "claude.ai:443"])
+def test_what_stands_for_a_host_in_the_address_of_a_program_is_not_shown(
+    two_groves: TwoGroves, host: str
+) -> None:
+    uri = f"com.evil.program://{host}/cb"
+    client = registered(uri=uri)
+    words = browser_of(two_groves.only_left).get(asking(client, redirect_uri=uri)).content.decode()
+    assert "opens <b>com.evil.program:</b> addresses" in words
+    assert "<b>claude.ai" not in words
 
 
 def test_programs_that_register_again_and_again_are_stopped(
@@ -579,7 +612,7 @@ def test_what_is_asked_for_must_be_here(two_groves: TwoGroves) -> None:
     assert elsewhere.status_code == 400 and "Location" not in elsewhere
     assert browser.get(asking(client, resource=f"{BASE}/mcp")).status_code == 200
     unknown = browser.get(asking(client, scope="administer"))
-    assert "error=invalid_scope" in unknown["Location"]
+    assert unknown.status_code == 400 and "Location" not in unknown
 
 
 # What programs read.
