@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.cache import cache
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from agents.oauth import documents, redirects
@@ -24,6 +24,7 @@ from loom.errors import CommandError
 from loom.people import names
 from loom.people.commands import accounts as people
 from loom.people.models import ApiKey, User
+from loom.platform.networks import network_of
 from loom.platform.outside_waits import waits_outside
 from loom.text.hashes import digest
 
@@ -32,9 +33,9 @@ UNUSED = timedelta(days=30)  # after which a connection that nobody renews ends
 CODE_LASTS = timedelta(minutes=5)
 READ_AGAIN = timedelta(hours=1)  # after which the document about a program is read again
 MOST_URIS = 20
-MOST_UNUSED = 1000  # programs that registered and that nobody has let in
+MOST_UNUSED = 1000  # programs that registered and that nobody has let in; the oldest make room
 UNUSED_CLIENT = timedelta(days=1)
-REGISTRATIONS_AN_HOUR = 30  # from one address
+REGISTRATIONS_AN_HOUR = 30  # from one network
 AT_ONCE = 200  # rows that one sweep deletes
 NAMELESS = "A program without a name"
 log = logging.getLogger("heddle.oauth")
@@ -75,22 +76,28 @@ def metadata_of(given: Any) -> Metadata:
 
 def register(given: Any, *, address: str) -> ProgramClient:
     """Registers a program (RFC 7591), which asks from the network address `address`. Raises
-    BadMetadata; CommandError LIMIT_EXCEEDED for too many."""
+    BadMetadata; CommandError LIMIT_EXCEEDED for too many from its network."""
     metadata = metadata_of(given)
-    _demand_few(f"oauth:register:{digest(address)}")
-    unused = ProgramClient.objects.filter(read_at__isnull=True, connections__isnull=True)
-    if unused.count() >= MOST_UNUSED:
-        raise CommandError(
-            "LIMIT_EXCEEDED",
-            "Too many programs have registered that nobody has let in.",
-            hint="try again tomorrow, or use an API key",
-            retryable=True,
-        )
+    _demand_few(f"oauth:register:{digest(network_of(address))}")
+    _make_room()
     return ProgramClient.objects.create(
         client_id=f"hc_{secrets.token_urlsafe(16)}",
         name=metadata.name,
         redirect_uris=list(metadata.redirect_uris),
     )
+
+
+def _make_room() -> None:
+    """Forgets the oldest programs that nobody has let in, so that there is room for another. To
+    refuse the newest would let whoever registers many keep everybody out; one that is used at all
+    is used within minutes."""
+    unused = ProgramClient.objects.filter(read_at__isnull=True, connections__isnull=True)
+    # What a person has just allowed is not a connection yet.
+    codes = AuthorizationCode.objects.filter(client=OuterRef("pk"), used_at__isnull=True)
+    unused = unused.exclude(Exists(codes)).order_by("-pk")
+    oldest = list(unused.values_list("pk", flat=True)[MOST_UNUSED - 1 :][:AT_ONCE])
+    if oldest:
+        ProgramClient.objects.filter(pk__in=oldest).delete()
 
 
 def _demand_few(key: str) -> None:
@@ -103,7 +110,7 @@ def _demand_few(key: str) -> None:
     if count > REGISTRATIONS_AN_HOUR:
         raise CommandError(
             "LIMIT_EXCEEDED",
-            "Too many programs have registered from this address.",
+            "Too many programs have registered from this network.",
             hint="try again in an hour",
             retryable=True,
         )

@@ -553,16 +553,38 @@ def test_what_stands_for_a_host_in_the_address_of_a_program_is_not_shown(
     assert "<b>claude.ai" not in words
 
 
-def test_programs_that_register_again_and_again_are_stopped(
-    db: None, monkeypatch: pytest.MonkeyPatch
+def test_the_oldest_program_that_nobody_let_in_makes_room(
+    two_groves: TwoGroves, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(commands, "MOST_UNUSED", 2)
-    registered()
-    registered()
-    answer = Browser(HTTP_HOST="localhost").post(
-        "/oauth/register", json.dumps({"redirect_uris": [BACK]}), content_type="application/json"
-    )
-    assert answer.status_code == 429 and ProgramClient.objects.count() == 2
+    let_in, allowed = registered("let in"), registered("allowed")
+    exchanged(let_in, two_groves.only_left)
+    code = code_for(allowed, two_groves.only_left)  # which it has not exchanged yet
+    for name in ("first", "second", "third"):
+        registered(name)
+    kept = ProgramClient.objects.order_by("pk").values_list("name", flat=True)
+    assert list(kept) == ["let in", "allowed", "second", "third"]
+    assert token_for(allowed, code).status_code == 200
+
+
+def test_registrations_are_counted_for_each_network(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "REGISTRATIONS_AN_HOUR", 2)
+
+    def status(address: str) -> int:
+        return (
+            Browser(HTTP_HOST="localhost", REMOTE_ADDR=address)
+            .post(
+                "/oauth/register",
+                json.dumps({"redirect_uris": [BACK]}),
+                content_type="application/json",
+            )
+            .status_code
+        )
+
+    assert [status(f"2001:db8:1:2::{number}") for number in range(3)] == [201, 201, 429]
+    assert status("2001:db8:1:3::1") == 201
 
 
 def test_the_page_says_what_the_program_gets(two_groves: TwoGroves) -> None:
