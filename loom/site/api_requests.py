@@ -31,6 +31,7 @@ from rest_framework.throttling import BaseThrottle
 from loom.errors import CommandError
 from loom.people.models import ApiKey, User, UserSession
 from loom.permissions import SCOPE_REMEDY, SCOPES, Scope
+from loom.platform.networks import network_of
 from loom.platform.prepared_queries import Given, PreparedQuery
 from loom.text.hashes import digest
 
@@ -233,7 +234,7 @@ def _who(request: Request) -> str:
         return f"key:{request.auth.pk}"
     if request.user.is_authenticated:
         return f"user:{request.user.pk}"
-    return f"at:{request.META.get('REMOTE_ADDR', '')}"
+    return f"at:{network_of(request.META.get('REMOTE_ADDR', ''))}"
 
 
 # Bodies.

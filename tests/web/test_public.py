@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -130,6 +131,18 @@ def test_too_many_pages_a_minute_are_refused(owner: User, tree: Tree, visitor: V
     address = shared(visitor(owner), tree)
     cache.set(f"public:{digest('127.0.0.1')}", A_MINUTE, 60)
     assert status(address) == 429
+
+
+def test_readers_are_counted_for_each_network(
+    owner: User, tree: Tree, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from loom.reading.pages import public_tree
+
+    monkeypatch.setattr(public_tree, "A_MINUTE", 2)
+    address = shared(visitor(owner), tree)
+    hosts = [f"2001:db8:1:2::{number}" for number in range(3)] + ["2001:db8:1:3::1"]
+    statuses = [Client().get(address, REMOTE_ADDR=host).status_code for host in hosts]
+    assert statuses == [200, 200, 429, 200]
 
 
 def test_tasks_have_boxes_on_a_public_page(

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET
 from loom import access
 from loom.errors import CommandError, not_found
 from loom.language.ids import looks_like_id
+from loom.platform.networks import network_of
 from loom.reading.queries import public_tree
 from loom.reading.queries.margins import Margin
 from loom.site import markdown
@@ -86,8 +87,8 @@ def page(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _demand_room(request: HttpRequest) -> None:
-    """Limits the pages per minute for one address; without the broker there is no limit."""
-    key = f"public:{digest(request.META.get('REMOTE_ADDR', ''))}"
+    """Limits the pages per minute for one network; without the broker there is no limit."""
+    key = f"public:{digest(network_of(request.META.get('REMOTE_ADDR', '')))}"
     try:
         cache.add(key, 0, 60)
         count = cache.incr(key)
