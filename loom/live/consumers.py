@@ -214,8 +214,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
             raise SocketRefused(4404)
         check = database_sync_to_async(welcome, thread_sensitive=False)
         guest: Guest = await check(self.scope, address["kind"], address["uid"])
-        place: Place | None = self.scope.get(SCOPE_KEY)
-        if place is not None:
+        place = self.scope.get(SCOPE_KEY)
+        if isinstance(place, Place):
             try:
                 place.take_for(guest.ticket.user_id)
             except CommandError as refused:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,17 +117,21 @@ async def test_a_body_that_stops_ends_the_connection(
         assert b"200 OK" in await _answer(port, OK)
 
 
+def _has_moved(protocol: http.LimitedProtocol, since: float) -> bool:
+    return protocol._moved_at >= since
+
+
 async def test_a_body_that_moves_goes_on(protocols: list[http.LimitedProtocol]) -> None:
     async with _serving() as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n")
         await _until(lambda: bool(protocols) and protocols[0].cycle is not None)
         for _ in range(5):
-            moved_at = protocols[0]._moved_at
             pass_time(http.BODY_S - 1)
             await asyncio.sleep(0)  # what is due happens
+            due = protocols[0].loop.time()
             writer.write(b"a")
-            await _until(lambda before=moved_at: protocols[0]._moved_at > before)
+            await _until(partial(_has_moved, protocols[0], due))
         assert b"200 OK" in await asyncio.wait_for(reader.read(400), PATIENCE_S)
         writer.close()
 
