@@ -23,6 +23,7 @@ def open_installation(*origins: str) -> None:
     os.environ["HEDDLE_DATA"] = folder
     os.environ["HEDDLE_ORIGINS"] = ",".join(("http://testserver", *origins))
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    os.environ["HEDDLE_SOCKETS_EACH"] = "10000"  # one account is everybody
     is_migrated = False
     if "DATABASE_URL" not in os.environ:
         from tests.databases import copy_started_data
