@@ -21,7 +21,7 @@ from loom.people.sessions import SessionStore
 from loom.site.api_requests import Bearer
 
 STRANGER_BYTES = 1024 * 1024
-AT_ONCE = 4  # large bodies of one account, in one process
+AT_ONCE = 8  # large bodies of one account, in one process; a browser sends six
 
 _coming: Counter[int] = Counter()  # bodies by account
 
