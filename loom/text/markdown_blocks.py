@@ -22,11 +22,13 @@ from loom.text.images import WEB
 MAX_CELLS = 20_000
 
 _MARK = re.compile(r"\[([ xX])\] (?=[ \t]*\S)")
-_LABEL = re.compile(r"\[[^\[\]]+\]:[ \t]")
+_TITLE = r"""(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*\Z"""
+_NOTE_OR_DEFINITION = re.compile(rf"\[\^[^\[\]]+\]:|\[[^\[\]]+\]:[ \t]+[^\s<>]+{_TITLE}")
 _LEADING = re.compile(
-    rf"""\[(?!\^)[^\[\]]+\]:[ \t]+<?(?:{"|".join(map(re.escape, (*WEB, "image:")))})[^\s<>]*>?"""
-    r"""(?:[ \t]+(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*\Z"""
+    rf"\[(?!\^)[^\[\]]+\]:[ \t]+<?(?:{'|'.join(map(re.escape, (*WEB, 'image:')))})"
+    rf"[^\s<>]*>?{_TITLE}"
 )
+_NOTES = "notes"  # in the env: of which paragraph, up to which line they are, and whether no more
 _IN_PARAGRAPHS: RuleOptionsType = {"alt": ["paragraph"]}
 _LINE_END = re.compile(r"\r\n?|\n")
 
@@ -65,11 +67,22 @@ def _definition(state: StateBlock, first: int, last: int, silent: bool) -> bool:
 
 
 def _ends_paragraph(state: StateBlock, first: int, _last: int, silent: bool) -> bool:
-    """Whether a paragraph that consists of definitions so far ends before one that leads to a page
-    or an image. Looks at single lines: definitions of several lines stay in the paragraph."""
+    """Whether a paragraph that consists of notes and definitions so far ends before one that leads
+    to a page or an image. Looks at single lines: definitions of several lines stay in the
+    paragraph."""
     if not silent or state.line >= first or not _LEADING.match(_line_of(state, first)):
         return False
-    return all(_LABEL.match(_line_of(state, line)) for line in range(state.line, first))
+    # Each line is looked at once for its paragraph, however many definitions it has.
+    start, until, is_end = state.env.get(_NOTES, (-1, -1, False))
+    if start != state.line:
+        until, is_end = state.line, False
+    while until < first and not is_end:
+        if _NOTE_OR_DEFINITION.match(_line_of(state, until)):
+            until += 1
+        else:
+            is_end = True
+    state.env[_NOTES] = state.line, until, is_end
+    return bool(until >= first)
 
 
 def _line_of(state: StateBlock, line: int) -> str:

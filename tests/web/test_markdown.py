@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loom.site.markdown import MAX_RENDERED, plain, rendered, rendered_by, with_boxes
+from loom.text.markdown_blocks import blocks_parser
+from tests.steps import steps
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -155,3 +157,16 @@ def test_tasks_that_nobody_can_check_have_a_box() -> None:
 def test_only_tasks_get_a_box() -> None:
     for text in ("[ ] no list", "- `[ ] code`", '<li data-task="1">[ ] written'):
         assert with_boxes(rendered(text)) == rendered(text)
+
+
+def test_names_before_an_address_are_no_definitions() -> None:
+    html = str(rendered("[Ada]: look at this\n[Bob]: https://x.org"))
+    assert "[Ada]: look at this" in html and "https://x.org" in html
+
+
+def test_twice_the_definitions_below_notes_take_twice_the_steps() -> None:
+    def work(many: int) -> int:
+        text = "[a]: b\n" * many + "words\n" + "[a]: http://x\n" * many
+        return steps(lambda: blocks_parser(tables=False).parse(text))
+
+    assert work(400) < 2.8 * work(200)
