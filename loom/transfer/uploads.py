@@ -160,7 +160,7 @@ _DAMAGED = (
     *(OSError, EOFError, ValueError, IndexError, struct.error),
 )
 OWN = {"README.md", "tree.json", "tree.md"}  # in every ZIP that Heddle writes
-_OF_OWN = re.compile(r"tree\.json$|documents\.json$|images/|documents/[^/]+\.md$")
+_FOR_PEOPLE = ("calls/", "thoughts/", "thinking/", "evidence/")
 _PAPER = re.compile(r"documents\.json$|documents/[^/]+\.md$")
 _IMAGE = re.compile(r"([0-9a-f]{64})\.(?:png|jpg|gif|webp)")
 
@@ -335,7 +335,7 @@ def _inside(name: str, folders: set[str]) -> str:
 def _is_for_people(inside: str) -> bool:
     """Whether a file of a ZIP of Heddle's says in another way what its `tree.json` says. What
     somebody has put beside that is read like any file."""
-    return not _OF_OWN.match(inside) and ("/" in inside or inside in OWN)
+    return inside in OWN - {"tree.json"} or inside.startswith(_FOR_PEOPLE)
 
 
 class _Copy:

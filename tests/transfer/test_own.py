@@ -538,11 +538,13 @@ def test_what_somebody_put_beside_a_tree_of_heddle_is_read_or_named(
         for name in own.namelist():
             archive.writestr(folder + name, own.read(name))
         archive.writestr("One.docx", docx(("", "First.")))
+        archive.writestr(f"{folder}mine/Two.docx", docx(("", "Second.")))
         archive.writestr("notes.txt", "A note.")
     every = trees_of(packed.getvalue())
     assert [(tree.format.name, tree.title) for tree in every] == [
         ("heddle", "Marie"),
         ("docx", "One"),
+        ("docx", "Two"),
     ]
     assert every[0].report.warnings == [
         "notes.txt was left out. Texts beside trees are not read: import them by themselves."
