@@ -170,7 +170,10 @@ export class Drafts extends EventTarget {
     this.timers.delete(name);
     const entry = this.entry(name);
     const text = whole(name, entry);
-    if (text === entry.agreed) this.refused.delete(name);
+    if (text === entry.agreed) {
+      this.refused.delete(name);
+      if (!this.flying.has(name)) this.typed.delete(name); // others are heard again
+    }
     if (text === entry.agreed || this.flying.has(name)) return this.tell("saved", this.isQuiet());
     this.flying.set(name, text);
     let again = 0;

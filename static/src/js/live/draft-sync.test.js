@@ -354,6 +354,15 @@ test("a cut on its way is none that waits; refused, it is again", () => {
   }
 });
 
+test("another device is heard at a passage that was cut out and is not any more", async () => {
+  const at = server();
+  const drafts = new Drafts(at);
+  await drafts.load();
+  drafts.cut(EDIT);
+  await drafts.flush(EDIT);
+  assert.equal(drafts.typed.size, 0);
+});
+
 test("another device's wording of a passage that was cut out here is a choice", async () => {
   const at = server();
   const drafts = new Drafts(at);
