@@ -7,9 +7,10 @@ import asyncio
 import contextlib
 import json
 import logging
+import math
 import re
 import resource
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from ipaddress import ip_address, ip_network
 from typing import Any
@@ -29,6 +30,8 @@ log = logging.getLogger("heddle.http")
 HEADERS_S = 20.0  # from the first byte of a connection or request until its headers are complete
 STALLED_S = 5.0  # without a byte, after which a connection is closed if a new one needs its place
 BODY_S = 30.0  # without a byte of a body that is still to come; a slow one that moves goes on
+# For a client that takes nothing of its answer, or lets what is closed not end.
+UNREAD_S, CLOSING_S = 120.0, 30.0
 HEADER_BYTES = 64 * 1024
 # Connections for requests, beyond the sockets that a process may hold: sockets are refused before
 # requests are.
@@ -44,6 +47,7 @@ class LimitedProtocol(HttpProtocol):
     body has stopped."""
 
     _due: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _moved_at = 0.0
 
@@ -58,7 +62,24 @@ class LimitedProtocol(HttpProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops waiting for headers or a body."""
         self._stop_waiting()
+        self._is_read()
         super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Waits for a client that does not read its answer, but not forever."""
+        super().pause_writing()
+        self._is_read()
+        self._unread = self.loop.call_later(UNREAD_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Goes on with the answer."""
+        self._is_read()
+        super().resume_writing()
+
+    def _is_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def on_message_begin(self) -> None:
         """Starts another request on the connection."""
@@ -107,7 +128,7 @@ class LimitedProtocol(HttpProtocol):
         """Gives a body up that has not moved for BODY_S. While nothing is read, as the request
         waits for a thread or has not taken what came, it is not the client that is slow."""
         now = self.loop.time()
-        if self.flow.read_paused or self.cycle.waiting_for_100_continue:
+        if self._is_our_turn:
             self._moved_at = now
         left = self._moved_at + BODY_S - now
         if left > 0:
@@ -122,8 +143,13 @@ class LimitedProtocol(HttpProtocol):
 
     def _give_up(self) -> None:
         self._due = None
+        self._close()
+
+    def _close(self) -> None:
+        """Closes the connection, at last also if its client does not take what was sent."""
         if not self.transport.is_closing():
             self.transport.close()
+            self.loop.call_later(CLOSING_S, self.transport.abort)
 
     def _count(self, size: int) -> None:
         """Adds to the length of the request's head. Raises ValueError, which is answered with 400,
@@ -133,40 +159,50 @@ class LimitedProtocol(HttpProtocol):
             raise ValueError("the head of the request is too long")
 
     def _has_room(self) -> bool:
-        """Whether there is room. A connection that only waits for another request is closed for
-        this one: browsers keep theirs open after each page. Without one, it is the one whose
-        request has not moved for the longest time."""
+        """Whether there is room, or a connection that makes room."""
         if len(self.connections) <= settings.SOCKETS + ROOM:
             return True
-        for other in self.connections:
-            if isinstance(other, LimitedProtocol) and other.timeout_keep_alive_task is not None:
-                other.transport.close()
-                return True
-        stalled = [
-            other
-            for other in self.connections
-            if isinstance(other, LimitedProtocol) and other.stalled_s > STALLED_S
-        ]
-        if not stalled:
-            return False
-        max(stalled, key=lambda other: other.stalled_s).transport.close()
-        return True
+        return _makes_room(self.connections)
 
     @property
-    def stalled_s(self) -> float:
-        """For how many seconds the rest of a request has not come; 0 if none is waited for."""
-        if self._due is None or self.flow.read_paused or self.transport.is_closing():
+    def idle_s(self) -> float:
+        """For how many seconds nothing has come that is waited for: another request, for which
+        browsers keep a connection open after each page, or the rest of one; 0 if it is our turn,
+        or the connection closes."""
+        if self.transport.is_closing():
             return 0.0
-        return self.loop.time() - self._moved_at
+        if self.timeout_keep_alive_task is not None:
+            return math.inf
+        return 0.0 if self._due is None or self._is_our_turn else self.loop.time() - self._moved_at
+
+    @property
+    def _is_our_turn(self) -> bool:
+        """Whether the client cannot send, as nothing is read or it waits for leave to."""
+        is_waiting = self.cycle is not None and self.cycle.waiting_for_100_continue
+        return bool(self.flow.read_paused or is_waiting)
 
     def _has_too_many(self) -> bool:
+        """Whether there are too many from here, none of which makes room."""
         host = self.client[0] if self.client else ""
         if not host or _is_trusted(host):
             return False
         network = network_of(host)
-        clients = (getattr(connection, "client", None) for connection in self.connections)
-        from_here = sum(1 for client in clients if client and network_of(client[0]) == network)
-        return from_here > CONNECTIONS_FROM
+        from_here = [
+            other
+            for other in self.connections
+            if (client := getattr(other, "client", None)) and network_of(client[0]) == network
+        ]
+        return len(from_here) > CONNECTIONS_FROM and not _makes_room(from_here)
+
+
+def _makes_room(connections: Iterable[object]) -> bool:
+    """Closes the connection that has been idle for the longest time, if one has for STALLED_S."""
+    limited = (other for other in connections if isinstance(other, LimitedProtocol))
+    idle = max(limited, key=lambda other: other.idle_s, default=None)
+    if idle is None or idle.idle_s <= STALLED_S:
+        return False
+    idle._close()
+    return True
 
 
 def _is_trusted(host: str) -> bool:
@@ -309,6 +345,8 @@ async def _drop_rest(receive: Receive) -> None:
 
 async def _refuse(send: Send, refused: CommandError) -> None:
     headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    if refused.status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="Heddle"'))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(refused.body).encode()})
 

@@ -97,7 +97,7 @@ def _make_room() -> None:
     unused = unused.exclude(Exists(codes)).order_by("-pk")
     oldest = list(unused.values_list("pk", flat=True)[MOST_UNUSED - 1 :][:AT_ONCE])
     if oldest:
-        ProgramClient.objects.filter(pk__in=oldest).delete()
+        unused.order_by().filter(pk__in=oldest).delete()  # one may have been let in meanwhile
 
 
 def _demand_few(key: str) -> None:

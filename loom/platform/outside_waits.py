@@ -1,6 +1,6 @@
 """Views that wait for a server outside of Heddle. Each holds the thread of a request for as long as
-that server likes, so they have a part of the threads only, and each account a few of these: others
-go on reading and writing while a model or a page is slow."""
+that server likes, so they have half of the threads only, and each account a few of these: others go
+on reading and writing while a model or a page is slow."""
 
 import threading
 from collections import Counter
@@ -11,7 +11,7 @@ from django.conf import settings
 
 from loom.errors import CommandError
 
-EACH = 4  # waits of one account at once, in one process
+EACH = 4  # waits of one account at once, in one process, or fewer where there are few threads
 
 _waiting: Counter[int] = Counter()  # waits by account
 _lock = threading.Lock()
@@ -19,16 +19,18 @@ _lock = threading.Lock()
 
 def most_waits() -> int:
     """How many views wait at once, in one process."""
-    return max(2, int(settings.REQUEST_THREADS) // 4)
+    return max(1, int(settings.REQUEST_THREADS) // 2)
 
 
 @contextmanager
 def waits_outside(account: int, what: str) -> Iterator[None]:
     """While a view of this account waits. LIMIT_EXCEEDED if there are too many, in a sentence that
     says of `what`: `models`."""
+    most = most_waits()
+    each = max(1, min(EACH, most - 1))
     with _lock:
-        if _waiting[account] >= EACH or _waiting.total() >= most_waits():
-            whose = "you wait" if _waiting[account] >= EACH else "others wait"
+        if _waiting[account] >= each or _waiting.total() >= most:
+            whose = "you wait" if _waiting[account] >= each else "others wait"
             raise CommandError(
                 "LIMIT_EXCEEDED",
                 f"Too many answers of {what} are on their way at the moment, for which {whose}.",

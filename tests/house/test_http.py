@@ -157,6 +157,45 @@ async def test_an_answer_may_take_longer_than_a_body(monkeypatch: pytest.MonkeyP
         assert b"200 OK" in await answer
 
 
+async def test_who_takes_nothing_of_an_answer_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
+) -> None:
+    async def long(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(64):
+            await send({"type": "http.response.body", "body": b"a" * 2**20, "more_body": True})
+
+    monkeypatch.setattr(sys.modules[__name__], "_application", long)
+    async with _serving() as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
+        writer.write(OK)
+        await _until(lambda: bool(protocols) and protocols[0].flow.write_paused)
+        pass_time(http.UNREAD_S - 1)
+        await asyncio.sleep(0.05)
+        assert protocols[0] in protocols[0].connections
+        pass_time(2)
+        await _until(lambda: protocols[0] not in protocols[0].connections)
+        writer.close()
+
+
+async def test_a_connection_makes_room_in_its_own_network_once(
+    monkeypatch: pytest.MonkeyPatch, protocols: list[http.LimitedProtocol]
+) -> None:
+    monkeypatch.setattr(http, "CONNECTIONS_FROM", 2)
+    monkeypatch.setattr(http, "_is_trusted", lambda host: False)
+    async with _serving() as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(OK)
+        assert b"200 OK" in await asyncio.wait_for(reader.read(400), PATIENCE_S)
+        others = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        await _until(lambda: len(protocols) == 3)
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""  # closed for the third
+        assert protocols[0].idle_s == 0.0
+        assert await _answer(port, b"") == b""
+        for _, each in (*others, (reader, writer)):
+            each.close()
+
+
 async def test_headers_without_end_are_refused() -> None:
     long = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Long: " + b"x" * 70_000 + b"\r\n\r\n"
     many = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X-Many: abc\r\n" * 8_000 + b"\r\n"
@@ -242,6 +281,7 @@ def test_one_network_of_ipv6_takes_not_all_connections(
 ) -> None:
     monkeypatch.setattr(http, "CONNECTIONS_FROM", 2)
     monkeypatch.setattr(http, "_is_trusted", lambda host: False)
+    monkeypatch.setattr(http.LimitedProtocol, "idle_s", 0.0)  # none makes room
     hosts = ("2001:db8:1:2::1", "2001:db8:1:2::2", "2001:db8:1:3::1", "2001:db8:1:2:ffff::3")
     held: set[Any] = set()
     are_too_many = []
