@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.contrib.auth import get_user
-from django.http import HttpRequest, parse_cookie
 
 from loom import access, permissions
 from loom.engine import streams
@@ -16,7 +13,7 @@ from loom.errors import CommandError
 from loom.live import kinds
 from loom.live.rechecks import Pass
 from loom.people.models import ApiKey, User
-from loom.people.sessions import SessionStore
+from loom.people.sessions import signed_in_by
 from loom.platform import request_log
 from loom.text.hashes import digest
 
@@ -79,11 +76,10 @@ def _by_cookie(headers: dict[str, list[str]]) -> tuple[User, dict[str, Any]]:
     origins = headers.get("origin", [])
     if len(origins) != 1 or origins[0] not in settings.ORIGINS:
         raise SocketRefused(4401)
-    cookies = parse_cookie("; ".join(headers.get("cookie", [])))
-    session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME, ""))
-    user = get_user(cast(HttpRequest, SimpleNamespace(session=session)))
-    if not isinstance(user, User) or not user.is_active:
+    signed_in = signed_in_by("; ".join(headers.get("cookie", [])))
+    if signed_in is None:
         raise SocketRefused(4401)
+    user, session = signed_in
     return user, {"session_key": session.session_key, "password": user.password}
 
 

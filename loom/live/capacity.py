@@ -5,13 +5,13 @@ requests find none; without one for each account, a single key takes the places 
 
 import logging
 import time
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from django.conf import settings
 
 from loom.errors import CommandError
+from loom.platform.account_places import AccountPlaces
 
 log = logging.getLogger("heddle.live")
 
@@ -24,30 +24,26 @@ LOGGED_S = 60.0
 class Place:
     """The place of one connection. It belongs to an account once that is known."""
 
-    def __init__(self, held_by: Counter[int]) -> None:
+    def __init__(self, held_by: AccountPlaces) -> None:
         self._held_by = held_by
         self._account: int | None = None
 
     def take_for(self, account: int) -> None:
         """Counts the place as one of this account's. Raises CommandError LIMIT_EXCEEDED if the
         account has no more."""
-        if self._held_by[account] >= settings.SOCKETS_EACH:
+        if not self._held_by.take(account, most=settings.SOCKETS_EACH):
             raise CommandError(
                 "LIMIT_EXCEEDED",
                 "Too many windows and programs of your account are connected at the moment.",
                 hint="close some of them and connect again; requests are still answered",
             )
         self._account = account
-        self._held_by[account] += 1
 
     def give_back(self) -> None:
         """Takes it off the account's count; nothing if it was nobody's."""
         account, self._account = self._account, None
-        if account is None:
-            return
-        self._held_by[account] -= 1
-        if not self._held_by[account]:
-            del self._held_by[account]
+        if account is not None:
+            self._held_by.give_back(account)
 
 
 class Capacity:
@@ -55,7 +51,7 @@ class Capacity:
 
     def __init__(self) -> None:
         self.held = 0
-        self.held_by = Counter[int]()  # of each account that holds any
+        self.held_by = AccountPlaces()
         self.refused = 0  # since the start
         self.answered = 0  # who found none and is being told
         self._logged_at = -LOGGED_S

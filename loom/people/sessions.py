@@ -1,11 +1,14 @@
 """Who sends a request: their session and their account, by queries whose SQL is built once. Django
 builds both for each request, which was a quarter of what a small one took (measured)."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+from django.conf import settings
+from django.contrib.auth import get_user
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.sessions.backends import db
-from django.http import HttpRequest
+from django.http import HttpRequest, parse_cookie
 from django.utils import timezone
 
 from loom.people.commands import accounts as people
@@ -33,6 +36,13 @@ class SessionStore(db.SessionStore):
             return {}
         held: dict[str, Any] = self.decode(row[0])
         return held
+
+
+def signed_in_by(cookies: str) -> tuple[User, SessionStore] | None:
+    """Who has signed in with these cookies (a header), and their session; None if nobody has."""
+    session = SessionStore(parse_cookie(cookies).get(settings.SESSION_COOKIE_NAME, ""))
+    user = get_user(cast(HttpRequest, SimpleNamespace(session=session)))
+    return (user, session) if isinstance(user, User) and user.is_active else None
 
 
 class Accounts(ModelBackend):

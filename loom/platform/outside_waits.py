@@ -3,17 +3,17 @@ that server likes, so they have half of the threads only, and each account a few
 on reading and writing while a model or a page is slow."""
 
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
 
 from loom.errors import CommandError
+from loom.platform.account_places import AccountPlaces
 
 EACH = 4  # waits of one account at once, in one process, or fewer where there are few threads
 
-_waiting: Counter[int] = Counter()  # waits by account
+_waits = AccountPlaces()
 _lock = threading.Lock()
 
 
@@ -29,18 +29,19 @@ def waits_outside(account: int, what: str) -> Iterator[None]:
     most = most_waits()
     each = max(1, min(EACH, most - 1))
     with _lock:
-        if _waiting[account] >= each or _waiting.total() >= most:
-            whose = "you wait" if _waiting[account] >= each else "others wait"
-            raise CommandError(
-                "LIMIT_EXCEEDED",
-                f"Too many answers of {what} are on their way at the moment, for which {whose}.",
-                hint="try again in some seconds",
-            )
-        _waiting[account] += 1
+        is_own = not _waits.take(account, most=each)
+        is_full = not is_own and _waits.held.total() > most
+        if is_full:
+            _waits.give_back(account)
+    if is_own or is_full:
+        whose = "you wait" if is_own else "others wait"
+        raise CommandError(
+            "LIMIT_EXCEEDED",
+            f"Too many answers of {what} are on their way at the moment, for which {whose}.",
+            hint="try again in some seconds",
+        )
     try:
         yield
     finally:
         with _lock:
-            _waiting[account] -= 1
-            if not _waiting[account]:
-                del _waiting[account]
+            _waits.give_back(account)

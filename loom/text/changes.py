@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from loom.text.beginnings import common_length
-from loom.text.edits import gaps, stayed
+from loom.text.edits import differing, stayed
 
 # Merging and comparing by words.
 
@@ -58,7 +58,7 @@ def difference(old: str, new: str) -> list[tuple[str, str]] | None:
 def _changes(base: list[str], other: list[str]) -> list[TextChange]:
     return [
         TextChange(were.start, were.stop, tuple(other[are.start : are.stop]))
-        for were, are in gaps(stayed(base, other), len(base), len(other))
+        for were, are in differing(base, other)
     ]
 
 

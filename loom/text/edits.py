@@ -99,7 +99,7 @@ def difference(before: str, after: str) -> list[Edit]:
     at, to = _places(pieces, head), _places(others, 0)
     return [
         Edit(at[were.start], at[were.stop], new[to[are.start] : to[are.stop]])
-        for were, are in gaps(stayed(pieces, others), len(pieces), len(others))
+        for were, are in differing(pieces, others)
     ]
 
 
@@ -111,7 +111,7 @@ def line_difference(before: str, after: str) -> list[Edit]:
     new = after[head : len(after) - tail].splitlines(keepends=True)
     at, to = _places(old, head), _places(new, head)
     edits = []
-    for were, are in gaps(stayed(old, new, few=0), len(old), len(new)):
+    for were, are in differing(old, new, few=0):
         start, end = at[were.start], at[were.stop]
         was, is_ = before[start:end], after[to[are.start] : to[are.stop]]
         first, last = _common_ends(was, is_)
@@ -221,6 +221,13 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         row.append(pairs[number])
         number = before[number]
     return row[::-1]
+
+
+def differing(
+    old: Sequence[Element], new: Sequence[Element], *, few: int = FEW
+) -> Iterator[tuple[range, range]]:
+    """The places of both that differ, between those of `stayed`."""
+    return gaps(stayed(old, new, few=few), len(old), len(new))
 
 
 def gaps(pairs: Sequence[tuple[int, int]], old: int, new: int) -> Iterator[tuple[range, range]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from loom.text.edits import gaps, stayed
+from loom.text.edits import differing
 
 Ranges = tuple[range, range]
 
@@ -12,7 +12,7 @@ def unified_diff(
 ) -> Iterator[str]:
     """The lines of a unified diff with that many equal lines `around` each change; nothing for
     equal texts. As those of `difflib`, but in n log n steps, whatever the lines are."""
-    changes = list(gaps(stayed(old, new), len(old), len(new)))
+    changes = list(differing(old, new))
     if changes:
         yield f"--- {names[0]}"
         yield f"+++ {names[1]}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from loom.errors import CommandError
-from loom.text.edits import gaps, stayed
+from loom.text.edits import differing
 from loom.trees.truncations import TRUNCATIONS
 
 MOST_VISIBLE = 40  # windows of one workspace
@@ -82,10 +82,7 @@ class Span(NamedTuple):
 def changes(old: str, new: str) -> list[Span]:
     """The differences between two texts, by lines, in order."""
     before, two = old.split("\n"), new.split("\n")
-    return [
-        Span(were.start + 1, were.stop, len(are))
-        for were, are in gaps(stayed(before, two), len(before), len(two))
-    ]
+    return [Span(were.start + 1, were.stop, len(are)) for were, are in differing(before, two)]
 
 
 def difference_named(old: str, new: str) -> str:

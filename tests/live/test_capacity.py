@@ -34,7 +34,7 @@ def _empty(settings: Any) -> Iterator[None]:
     settings.SOCKETS = 2
     yield
     assert (capacity.capacity.held, capacity.capacity.answered) == (0, 0)
-    assert not capacity.capacity.held_by
+    assert not capacity.capacity.held_by.held
 
 
 def _socket(path: str, headers: Headers) -> Any:
@@ -186,7 +186,7 @@ async def test_a_socket_that_is_cancelled_gives_its_place_back(
 ) -> None:
     headers = await database_sync_to_async(bearer)(owner)
     wire, _ = await _asked(f"/ws/trees/{tree.uid}", headers)
-    assert capacity.capacity.held_by == {owner.pk: 1}
+    assert capacity.capacity.held_by.held == {owner.pk: 1}
     wire.future.cancel()
     await asyncio.wait([wire.future])
 
